@@ -1,0 +1,23 @@
+"""Settings every test of the repository runs under."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+
+# Read once when tg_core is imported, so they are set here, before any test module is collected.
+os.environ.setdefault("SPEC", "1")
+# Matplotlib, should a test draw, must not look for a display.
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+def _isolate_cache() -> None:
+    """Give this process a compile cache of its own, so no test depends on an earlier run."""
+    folder = tempfile.mkdtemp(prefix="tg-test-cache-")
+    os.environ["TG_CACHE_DIR"] = folder
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+_isolate_cache()

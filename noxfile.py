@@ -1,0 +1,76 @@
+"""Development sessions: `nox -s tests lint types contracts docs bench conformance full`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nox
+
+PACKAGES = ("./core[test,verify,io,demo]", "./plugins/tg-cpu", "./conformance")
+PINS = {
+    line.split("==")[0]: line
+    for line in Path("requirements-dev.txt").read_text(encoding="utf-8").split()
+    if "==" in line
+}
+
+nox.options.sessions = ["lint", "types", "contracts", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests against installed packages."""
+    session.install(PINS["hatchling"], *PACKAGES)
+    session.run("pytest", *(session.posargs or ("-n", "2")))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check format and lint; `nox -s lint -- --fix` repairs."""
+    session.install(PINS["ruff"])
+    fix = "--fix" in session.posargs
+    session.run("ruff", "format", *(() if fix else ("--check",)), ".")
+    session.run("ruff", "check", *(("--fix",) if fix else ()), ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types, strictly."""
+    session.install(PINS["mypy"], *PACKAGES)
+    session.run("mypy")
+
+
+@nox.session
+def contracts(session: nox.Session) -> None:
+    """Check the import order."""
+    session.install(PINS["import-linter"], *PACKAGES)
+    session.run("lint-imports")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation; a broken link fails."""
+    session.install("mkdocs==1.6.1")
+    session.run("mkdocs", "build", "--strict")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Run every benchmark and print its JSON."""
+    session.install(*PACKAGES)
+    for script in sorted(Path("benchmarks").glob("bench_*.py")):
+        session.run("python", str(script), *session.posargs)
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Run the conformance suite: `nox -s conformance -- --device CPU`."""
+    session.install(*PACKAGES)
+    session.run("tg-conformance", *(session.posargs or ("--device", "CPU")))
+
+
+@nox.session
+def full(session: nox.Session) -> None:
+    """Run everything a release needs."""
+    for name in ("lint", "types", "contracts", "docs", "tests", "conformance", "bench"):
+        session.notify(name)
