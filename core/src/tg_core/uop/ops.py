@@ -1,0 +1,29 @@
+"""The names of the IR that programs, passes and backends import."""
+
+from tg_core.dtype import Invalid
+from tg_core.uop.args import BufferArg, CallInfo, Estimates, KernelInfo, ParamArg, ProgramInfo
+from tg_core.uop.opcodes import AddrSpace, AxisType, GroupOp, Ops
+from tg_core.uop.pattern import PatternMatcher, UPat
+from tg_core.uop.rewrite import graph_rewrite
+from tg_core.uop.uop import UOp, Variable, sint, to_uop
+
+__all__ = [
+    "AddrSpace",
+    "AxisType",
+    "BufferArg",
+    "CallInfo",
+    "Estimates",
+    "GroupOp",
+    "Invalid",
+    "KernelInfo",
+    "Ops",
+    "ParamArg",
+    "PatternMatcher",
+    "ProgramInfo",
+    "UOp",
+    "UPat",
+    "Variable",
+    "graph_rewrite",
+    "sint",
+    "to_uop",
+]

@@ -1,0 +1,130 @@
+"""Rewriting a graph with a matcher until nothing changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg_core.errors import RewriteError
+from tg_core.uop.opcodes import Ops
+from tg_core.uop.record import recorder
+from tg_core.uop.uop import UOp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg_core.uop.pattern import PatternMatcher
+
+_ENTER, _SOURCES_DONE, _RESULT_DONE = 0, 1, 2
+_BUDGET = 1000
+"""Rewrites of one node, results of its results included, before the rules are taken to loop."""
+
+
+def graph_rewrite(
+    root: UOp,
+    matcher: PatternMatcher,
+    ctx: Any = None,
+    *,
+    bottom_up: bool = False,
+    walk: bool = False,
+    bpm: PatternMatcher | None = None,
+    enter_calls: bool = False,
+    name: str | None = None,
+) -> UOp:
+    """Apply a matcher to a whole graph.
+
+    By default a node's sources are rewritten before the node, and what a rule returns is rewritten again, until no rule applies.
+
+    Args:
+        root: the graph.
+        matcher: the rules.
+        ctx: handed to rules that have a parameter `ctx`.
+        bottom_up: apply the rules to a node before its sources.
+        walk: visit every node once; results are not rewritten again.
+        bpm: rules applied to a node before its sources, with `matcher` applied after them.
+        enter_calls: rewrite the bodies of CALLs too.
+        name: the stage as recordings show it.
+
+    Raises:
+        RewriteError: rules undo each other; names the node and the rules.
+    """
+    record = recorder()
+    if record is not None:
+        return record.rewrite(_rewrite, root, matcher, ctx, bottom_up, walk, bpm, enter_calls, name)
+    before = matcher if bottom_up else bpm
+    after = None if bottom_up else matcher
+    return _rewrite(
+        root,
+        None if before is None else before.for_op,
+        None if after is None else after.for_op,
+        ctx,
+        walk,
+        enter_calls,
+    )
+
+
+Lookup = Any
+"""A function from an operation to the compiled rules that can match it, or None."""
+
+
+def _rewrite(root: UOp, before: Lookup, after: Lookup, ctx: Any, walk: bool, enter_calls: bool) -> UOp:
+    done: dict[UOp, UOp] = {}
+    open_results: dict[UOp, int] = {}
+    stack: list[tuple[UOp, int, UOp]] = [(root, _ENTER, root)]
+    while stack:
+        node, state, current = stack.pop()
+        if node in done:
+            continue
+        if state == _ENTER:
+            if before is not None:
+                current = _apply_before(node, before, ctx, walk)
+            stack.append((node, _SOURCES_DONE, current))
+            sources = current.src[1:] if current.op is Ops.CALL and not enter_calls else current.src
+            for source in sources:
+                if source not in done:
+                    stack.append((source, _ENTER, source))
+        elif state == _SOURCES_DONE:
+            rebuilt = _with_sources(current, done, enter_calls)
+            function = None if after is None else after(rebuilt.op)
+            result = None if function is None else function(rebuilt, ctx)
+            if result is None:
+                done[node] = rebuilt
+                if not walk and before is None:
+                    done[rebuilt] = rebuilt
+            elif walk:
+                done[node] = result
+            elif result in done:
+                done[node] = done[result]
+            else:
+                depth = open_results.get(node, 0) + 1
+                if depth > _BUDGET:
+                    raise RewriteError(
+                        f"rewrite: rules do not reach a fixed point at {rebuilt.op.name}; last result {result.op.name}"
+                    )
+                open_results[result] = depth
+                stack.append((node, _RESULT_DONE, result))
+                stack.append((result, _ENTER, result))
+        else:
+            done[node] = done[current]
+    return done[root]
+
+
+def _apply_before(node: UOp, before: Lookup, ctx: Any, walk: bool) -> UOp:
+    current = node
+    for _ in range(_BUDGET):
+        function: Callable[[UOp, Any], UOp | None] | None = before(current.op)
+        result = None if function is None else function(current, ctx)
+        if result is None:
+            return current
+        current = result
+        if walk:
+            return current
+    raise RewriteError(f"rewrite: rules do not reach a fixed point at {node.op.name}, now {current.op.name}")
+
+
+def _with_sources(node: UOp, done: dict[UOp, UOp], enter_calls: bool) -> UOp:
+    src = node.src
+    if node.op is Ops.CALL and not enter_calls:
+        replaced = (src[0], *[done[s] for s in src[1:]])
+    else:
+        replaced = tuple([done[s] for s in src])
+    return node if replaced == src else UOp(node.op, replaced, node.arg, node.tag)
