@@ -85,7 +85,9 @@ class ArithmeticMixin(OpBase):
             return self._binary(Ops.FDIV, other, reverse)
         if dtypes.is_float(other.dtype):
             # an integer array meets a float: the common dtype is found first, a Python float commits to the default width
-            return self._as(self._result_dtype(self.dtype, other.dtype))._binary(Ops.FDIV, other, reverse)
+            return self._as(self._result_dtype(self.dtype, other.dtype))._binary(
+                Ops.FDIV, other, reverse
+            )
         # two integers of whatever width give the default float
         return self._require_float()._binary(Ops.FDIV, other._require_float(), reverse)
 
@@ -107,7 +109,9 @@ class ArithmeticMixin(OpBase):
         """Return the remainder with the sign of the divisor."""
         return self._named(self._binary(Ops.FLOORMOD, x, reverse), "mod", x)
 
-    def div(self, x: Any, reverse: bool = False, rounding_mode: Literal["trunc", "floor"] | None = None) -> Self:
+    def div(
+        self, x: Any, reverse: bool = False, rounding_mode: Literal["trunc", "floor"] | None = None
+    ) -> Self:
         """Return `self / x`; with a rounding mode the quotient is rounded and integers stay integers.
 
         Raises:
@@ -118,7 +122,9 @@ class ArithmeticMixin(OpBase):
         if rounding_mode == "floor":
             return self._named(self._binary(Ops.FLOORDIV, x, reverse), "div", x)
         if rounding_mode != "trunc":
-            raise DTypeError(f"div: rounding_mode must be None, 'trunc' or 'floor', found {rounding_mode!r}")
+            raise DTypeError(
+                f"div: rounding_mode must be None, 'trunc' or 'floor', found {rounding_mode!r}"
+            )
         other = self._operand(x, "div")
         if dtypes.is_float(self._result_dtype(self.dtype, other.dtype)):
             return self._true_divide(other, reverse)._apply(Ops.TRUNC)
@@ -146,7 +152,11 @@ class ArithmeticMixin(OpBase):
             lhs, rhs = lhs._match_dtypes(rhs)
         concrete = rhs.dtype if dtypes.is_weak(lhs.dtype) else lhs.dtype
         # an order-reversing involution turns max into min; negation would overflow on the least and on unsigned integers
-        return lhs._reverse_order(concrete)._binary(Ops.MAX, rhs._reverse_order(concrete))._reverse_order(concrete)
+        return (
+            lhs._reverse_order(concrete)
+            ._binary(Ops.MAX, rhs._reverse_order(concrete))
+            ._reverse_order(concrete)
+        )
 
     def _reverse_order(self, dtype: DType) -> Self:
         if dtype is dtypes.bool:

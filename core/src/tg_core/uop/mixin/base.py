@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tg_core.uop.uop import sint
 
+_INT_KINDS = frozenset(("weakint", "int", "uint"))
 _SCALARS = (int, float, bool, InvalidType)
 
 
@@ -90,7 +91,9 @@ class OpBase:
         """
         operand = other if type(other) is type(self) else self._coerce(other)
         if operand is None:
-            raise DTypeError(f"{name}: expected {type(self).__name__}, bool, int or float, found {type(other).__name__}")
+            raise DTypeError(
+                f"{name}: expected {type(self).__name__}, bool, int or float, found {type(other).__name__}"
+            )
         return operand
 
     def ufix(self, x: Any) -> Self:
@@ -142,6 +145,10 @@ class OpBase:
 
     def _binary(self, op: Ops, other: Any, reverse: bool = False) -> Self:
         """Return `op(self, other)` after coercion, promotion and broadcasting; `NotImplemented` for foreign operands."""
+        if type(other) is int and self.dtype.kind in _INT_KINDS:
+            # index arithmetic is the hot path: a bare int beside an integer needs neither promotion nor broadcasting
+            constant = self._const(other)
+            return constant._apply(op, (self,)) if reverse else self._apply(op, (constant,))
         if type(other) is not type(self):
             other = self._coerce(other)
             if other is None:
@@ -169,4 +176,6 @@ class OpBase:
 
     def _require_int(self, name: str) -> None:
         if not dtypes.is_int(self.dtype) and self.dtype is not dtypes.bool:
-            raise DTypeError(f"{name}: expected an integer or bool operand, found {self.dtype.name} of shape {self.shape}")
+            raise DTypeError(
+                f"{name}: expected an integer or bool operand, found {self.dtype.name} of shape {self.shape}"
+            )

@@ -108,10 +108,12 @@ class LogicMixin(ArithmeticMixin):
         value, amount = (other, self) if reverse else (self, other)
         for operand in (value, amount):
             if not dtypes.is_int(operand.dtype):
-                raise DTypeError(f"{op.name.lower()}: expected integer operands, found {value.dtype.name} and {amount.dtype.name}")
+                raise DTypeError(
+                    f"{op.name.lower()}: expected integer operands, found {value.dtype.name} and {amount.dtype.name}"
+                )
         # the result has the dtype of the shifted value, so the amount goes to it and never widens it
-        if not dtypes.is_weak(value.dtype) and not (dtypes.is_weak(amount.dtype) and amount._is_literal()):
-            amount = amount._as(value.dtype)
+        if not dtypes.is_weak(value.dtype):
+            amount = amount._adapt(value.dtype)
         return value._binary(op, amount)
 
     def bitwise_and(self, x: Any, reverse: bool = False) -> Self:
@@ -150,7 +152,9 @@ class LogicMixin(ArithmeticMixin):
             DTypeError: self is not bool.
         """
         if self.dtype is not dtypes.bool:
-            raise DTypeError(f"where: the condition must be bool, found {self.dtype.name} of shape {self.shape}")
+            raise DTypeError(
+                f"where: the condition must be bool, found {self.dtype.name} of shape {self.shape}"
+            )
         chosen, other = self._operand(x, "where"), self._operand(y, "where")
         if chosen.dtype is not other.dtype:
             chosen, other = chosen._match_dtypes(other)

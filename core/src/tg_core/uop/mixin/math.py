@@ -53,7 +53,9 @@ class MathMixin(PrimitiveMixin):
         small = shifted.eq(1.0)
         correction = shifted - 1.0
         exact = shifted.log() * (value / small.where(1.0, correction))
-        return (small | shifted.isinf()).where(small.where(value, shifted.log()), exact)._narrow(self)
+        return (
+            (small | shifted.isinf()).where(small.where(value, shifted.log()), exact)._narrow(self)
+        )
 
     def expm1(self) -> Self:
         """Return `exp(self) - 1`, accurate near zero."""
@@ -106,9 +108,17 @@ class MathMixin(PrimitiveMixin):
         """Return a power with an exponent that needs no POW, else None."""
         is_float = dtypes.is_float(self.dtype)
         if isinstance(exponent, float) and not is_float:
-            return self._require_float()._constant_power(exponent) if not dtypes.is_weak(self.dtype) else None
+            return (
+                self._require_float()._constant_power(exponent)
+                if not dtypes.is_weak(self.dtype)
+                else None
+            )
         if exponent == 0:
-            return self * 0 + 1 if not is_float else self._const(1.0, self.dtype)._broadcast_to(self.shape)
+            return (
+                self * 0 + 1
+                if not is_float
+                else self._const(1.0, self.dtype)._broadcast_to(self.shape)
+            )
         if exponent == 1:
             return self
         if exponent == 2:
@@ -120,7 +130,9 @@ class MathMixin(PrimitiveMixin):
                 return self.sqrt()
             return self.reciprocal() if exponent == -1 else None
         if exponent < 0:
-            raise DTypeError(f"pow: {self.dtype.name} to the negative power {exponent} is no integer, cast to a float first")
+            raise DTypeError(
+                f"pow: {self.dtype.name} to the negative power {exponent} is no integer, cast to a float first"
+            )
         result, square, remaining = None, self, int(exponent)
         while remaining:
             if remaining & 1:
@@ -188,7 +200,9 @@ class MathMixin(PrimitiveMixin):
         both = low.eq(high) & high.ne(0.0)
         ratio = both.where(1.0, high.eq(0.0).where(0.0, low / high.eq(0.0).where(1.0, high)))
         angle = ratio._atan_unit()
-        return (self < 0.0).where(-1.0, 1.0) * swapped.where(math.pi / 2 - angle, angle) + 0.0 * self
+        return (self < 0.0).where(-1.0, 1.0) * swapped.where(
+            math.pi / 2 - angle, angle
+        ) + 0.0 * self
 
     def _atan_unit(self) -> Self:
         """Return the arc tangent for values in [0, 1]."""
@@ -352,7 +366,9 @@ class MathMixin(PrimitiveMixin):
     def _all_false(self) -> Self:
         return self._const(False)._broadcast_to(self.shape)
 
-    def isclose(self, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Self:
+    def isclose(
+        self, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> Self:
         """Return where `|self - other| <= atol + rtol * |other|`, with infinities equal to themselves."""
         against = self._operand(other, "isclose")
         if not dtypes.is_float(self._result_dtype(self.dtype, against.dtype)):

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.errors import ShapeError
 from tg_core.uop.mixin.base import OpBase
-from tg_core.uop.mixin.shape_utils import broadcast_shapes, flatten_args, prod, resolve_axes, resolve_axis, shape_text
+from tg_core.uop.mixin.shape_utils import (
+    broadcast_shapes,
+    flatten_args,
+    prod,
+    resolve_axes,
+    resolve_axis,
+    shape_text,
+)
 from tg_core.uop.opcodes import Ops
 
 if TYPE_CHECKING:
@@ -36,7 +43,9 @@ class MovementMixin(OpBase):
         known = prod([size for axis, size in enumerate(shape) if axis != unknown[0]])
         total = prod(self.shape)
         if isinstance(known, int) and isinstance(total, int) and (known == 0 or total % known):
-            raise ShapeError(f"reshape: cannot infer -1 in {shape_text(shape)} from shape {shape_text(self.shape)}")
+            raise ShapeError(
+                f"reshape: cannot infer -1 in {shape_text(shape)} from shape {shape_text(self.shape)}"
+            )
         return (*shape[: unknown[0]], total // known, *shape[unknown[0] + 1 :])
 
     def reshape(self, shape: Any, *args: Any) -> Self:
@@ -48,14 +57,20 @@ class MovementMixin(OpBase):
         given = flatten_args(shape, args)
         if any(size is None for size in given):
             if len(given) > self.ndim:
-                raise ShapeError(f"reshape: None at {shape_text(given)} keeps an axis that shape {shape_text(self.shape)} lacks")
-            given = tuple(self.shape[axis] if size is None else size for axis, size in enumerate(given))
+                raise ShapeError(
+                    f"reshape: None at {shape_text(given)} keeps an axis that shape {shape_text(self.shape)} lacks"
+                )
+            given = tuple(
+                self.shape[axis] if size is None else size for axis, size in enumerate(given)
+            )
         target = self._inferred_shape(given)
         if target == self.shape:
             return self
         have, want = prod(self.shape), prod(target)
         if have is not want and isinstance(have, int) and isinstance(want, int) and have != want:
-            raise ShapeError(f"reshape: shape {shape_text(self.shape)} has {have} elements, {shape_text(target)} has {want}")
+            raise ShapeError(
+                f"reshape: shape {shape_text(self.shape)} has {have} elements, {shape_text(target)} has {want}"
+            )
         return self._movement(Ops.RESHAPE, target)
 
     def view(self, shape: Any, *args: Any) -> Self:
@@ -71,14 +86,21 @@ class MovementMixin(OpBase):
         given = flatten_args(shape, args)
         lead = len(given) - self.ndim
         if lead < 0:
-            raise ShapeError(f"expand: shape {shape_text(self.shape)} has more axes than {shape_text(given)}")
+            raise ShapeError(
+                f"expand: shape {shape_text(self.shape)} has more axes than {shape_text(given)}"
+            )
         own = (1,) * lead + tuple(self.shape)
-        target = tuple(have if want is None or (isinstance(want, int) and want == -1) else want for have, want in zip(own, given, strict=True))
+        target = tuple(
+            have if want is None or (isinstance(want, int) and want == -1) else want
+            for have, want in zip(own, given, strict=True)
+        )
         if any(isinstance(size, int) and size < 0 for size in target):
             raise ShapeError(f"expand: sizes must not be negative, found {shape_text(target)}")
         for have, want in zip(own, target, strict=True):
             if have is not want and have != want and not (isinstance(have, int) and have == 1):
-                raise ShapeError(f"expand: shape {shape_text(self.shape)} does not expand to {shape_text(target)}")
+                raise ShapeError(
+                    f"expand: shape {shape_text(self.shape)} does not expand to {shape_text(target)}"
+                )
         return self._broadcast_to(target)
 
     def permute(self, order: Any, *args: Any) -> Self:
@@ -87,9 +109,13 @@ class MovementMixin(OpBase):
         Raises:
             ShapeError: `order` is not a permutation of the axes.
         """
-        given = tuple(resolve_axis("permute", axis, self.ndim) for axis in flatten_args(order, args))
+        given = tuple(
+            resolve_axis("permute", axis, self.ndim) for axis in flatten_args(order, args)
+        )
         if sorted(given) != list(range(self.ndim)):
-            raise ShapeError(f"permute: {given} is not an order of the axes of shape {shape_text(self.shape)}")
+            raise ShapeError(
+                f"permute: {given} is not an order of the axes of shape {shape_text(self.shape)}"
+            )
         return self if given == tuple(range(self.ndim)) else self._movement(Ops.PERMUTE, given)
 
     def flip(self, axis: Any, *args: Any) -> Self:
@@ -104,12 +130,27 @@ class MovementMixin(OpBase):
             ShapeError: a range is outside its axis.
         """
         if len(arg) != self.ndim:
-            raise ShapeError(f"shrink: expected {self.ndim} ranges for shape {shape_text(self.shape)}, found {len(arg)}")
-        ranges = tuple((0, size) if entry is None else (entry[0], entry[1]) for entry, size in zip(arg, self.shape, strict=True))
+            raise ShapeError(
+                f"shrink: expected {self.ndim} ranges for shape {shape_text(self.shape)}, found {len(arg)}"
+            )
+        ranges = tuple(
+            (0, size) if entry is None else (entry[0], entry[1])
+            for entry, size in zip(arg, self.shape, strict=True)
+        )
         for (begin, end), size in zip(ranges, self.shape, strict=True):
-            if isinstance(begin, int) and isinstance(end, int) and isinstance(size, int) and not 0 <= begin <= end <= size:
-                raise ShapeError(f"shrink: range ({begin}, {end}) is outside an axis of size {size} of shape {shape_text(self.shape)}")
-        whole = all(_same(begin, 0) and _same(end, size) for (begin, end), size in zip(ranges, self.shape, strict=True))
+            if (
+                isinstance(begin, int)
+                and isinstance(end, int)
+                and isinstance(size, int)
+                and not 0 <= begin <= end <= size
+            ):
+                raise ShapeError(
+                    f"shrink: range ({begin}, {end}) is outside an axis of size {size} of shape {shape_text(self.shape)}"
+                )
+        whole = all(
+            _same(begin, 0) and _same(end, size)
+            for (begin, end), size in zip(ranges, self.shape, strict=True)
+        )
         return self if whole else self._movement(Ops.SHRINK, ranges)
 
     def _pad_zeros(self, amounts: Sequence[tuple[sint, sint]]) -> Self:
@@ -129,7 +170,13 @@ class MovementMixin(OpBase):
     def squeeze(self, dim: int | Sequence[int] | None = None) -> Self:
         """Return self without its axes of size 1, or without the given ones where their size is 1."""
         axes = resolve_axes("squeeze", dim, self.ndim)
-        return self.reshape(tuple(size for axis, size in enumerate(self.shape) if axis not in axes or _is_symbolic(size) or size != 1))
+        return self.reshape(
+            tuple(
+                size
+                for axis, size in enumerate(self.shape)
+                if axis not in axes or _is_symbolic(size) or size != 1
+            )
+        )
 
     def transpose(self, dim0: int = 1, dim1: int = 0) -> Self:
         """Return self with two axes exchanged."""
@@ -148,10 +195,15 @@ class MovementMixin(OpBase):
         """Return self with the axes `start_dim` to `end_dim` merged into one."""
         if not self.ndim:
             return self.reshape((1,))
-        start, end = resolve_axis("flatten", start_dim, self.ndim), resolve_axis("flatten", end_dim, self.ndim)
+        start, end = (
+            resolve_axis("flatten", start_dim, self.ndim),
+            resolve_axis("flatten", end_dim, self.ndim),
+        )
         if start > end:
             raise ShapeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
-        return self.reshape((*self.shape[:start], prod(self.shape[start : end + 1]), *self.shape[end + 1 :]))
+        return self.reshape(
+            (*self.shape[:start], prod(self.shape[start : end + 1]), *self.shape[end + 1 :])
+        )
 
     def unflatten(self, dim: int, sizes: Sequence[int]) -> Self:
         """Return self with the axis `dim` split into `sizes`, one of which may be -1."""

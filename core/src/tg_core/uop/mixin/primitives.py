@@ -53,13 +53,17 @@ class PrimitiveMixin(LogicMixin):
         if target is self.dtype:
             return self
         if not (target.itemsize and self.dtype.itemsize):
-            raise DTypeError(f"bitcast: both dtypes need a width, found {self.dtype.name} and {target.name}")
+            raise DTypeError(
+                f"bitcast: both dtypes need a width, found {self.dtype.name} and {target.name}"
+            )
         if dtypes.bool in (target, self.dtype) and target.itemsize != self.dtype.itemsize:
             raise DTypeError(f"bitcast: bool has no bits to spread over {target.name}")
         if target.itemsize != self.dtype.itemsize:
             last = self.shape[-1] if self.shape else None
             if not isinstance(last, int) or last * self.dtype.itemsize % target.itemsize:
-                raise ShapeError(f"bitcast: the last axis of shape {self.shape} of {self.dtype.name} is no whole number of {target.name}")
+                raise ShapeError(
+                    f"bitcast: the last axis of shape {self.shape} of {self.dtype.name} is no whole number of {target.name}"
+                )
         return self._apply(Ops.BITCAST, (), target)
 
     def detach(self) -> Self:

@@ -36,7 +36,9 @@ class ReduceMixin(MathMixin, MovementMixin):
         result = self if not axes else self._apply(Ops.REDUCE_AXIS, (), (op, axes))
         if keepdim or not axes:
             return result
-        return result.reshape(tuple(size for axis, size in enumerate(self.shape) if axis not in axes))
+        return result.reshape(
+            tuple(size for axis, size in enumerate(self.shape) if axis not in axes)
+        )
 
     def sum(self, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Self:
         """Return the sum; bool and narrow integers widen, narrow floats accumulate in float32 and are rounded once.
@@ -50,7 +52,9 @@ class ReduceMixin(MathMixin, MovementMixin):
         total = self._as(accumulation_dtype(self.dtype))._reduce(Ops.ADD, axes, keepdim)
         return total._as(sum_dtype(self.dtype))
 
-    def prod(self, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Self:
+    def prod(
+        self, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None
+    ) -> Self:
         """Return the product, with the dtypes of `sum`."""
         axes = resolve_axes("prod", axis, self.ndim)
         if dtype is not None:
@@ -60,7 +64,9 @@ class ReduceMixin(MathMixin, MovementMixin):
 
     def _require_elements(self, name: str, axes: tuple[int, ...]) -> None:
         if any(isinstance(self.shape[axis], int) and self.shape[axis] == 0 for axis in axes):
-            raise ShapeError(f"{name}: no value to choose from along axes {axes} of shape {shape_text(self.shape)}")
+            raise ShapeError(
+                f"{name}: no value to choose from along axes {axes} of shape {shape_text(self.shape)}"
+            )
 
     def max(self, axis: Axis = None, keepdim: bool = False) -> Self:
         """Return the maximum; NaN wins over everything.
@@ -80,7 +86,11 @@ class ReduceMixin(MathMixin, MovementMixin):
         """
         axes = resolve_axes("min", axis, self.ndim)
         self._require_elements("min", axes)
-        return self._reverse_order(self.dtype)._reduce(Ops.MAX, axes, keepdim)._reverse_order(self.dtype)
+        return (
+            self._reverse_order(self.dtype)
+            ._reduce(Ops.MAX, axes, keepdim)
+            ._reverse_order(self.dtype)
+        )
 
     def any(self, axis: Axis = None, keepdim: bool = False) -> Self:
         """Return whether some element is true; False along an empty axis."""
@@ -133,10 +143,14 @@ class ReduceMixin(MathMixin, MovementMixin):
         axes = resolve_axes("std", axis, self.ndim)
         return self._variance(axes, keepdim, correction).sqrt()._as(self._require_float().dtype)
 
-    def var_mean(self, axis: Axis = None, keepdim: bool = False, correction: int = 1) -> tuple[Self, Self]:
+    def var_mean(
+        self, axis: Axis = None, keepdim: bool = False, correction: int = 1
+    ) -> tuple[Self, Self]:
         """Return `(var, mean)`."""
         return self.var(axis, keepdim, correction), self.mean(axis, keepdim)
 
-    def std_mean(self, axis: Axis = None, keepdim: bool = False, correction: int = 1) -> tuple[Self, Self]:
+    def std_mean(
+        self, axis: Axis = None, keepdim: bool = False, correction: int = 1
+    ) -> tuple[Self, Self]:
         """Return `(std, mean)`."""
         return self.std(axis, keepdim, correction), self.mean(axis, keepdim)

@@ -35,7 +35,9 @@ def broadcast_shapes(name: str, *shapes: tuple[sint, ...]) -> tuple[sint, ...]:
             if size is have or (isinstance(size, int) and (size == 1 or size == have)):
                 continue
             if not (isinstance(have, int) and have == 1):
-                raise ShapeError(f"{name}: shapes {' and '.join(map(shape_text, shapes))} do not broadcast, axis {axis - rank} has sizes {have} and {size}")
+                raise ShapeError(
+                    f"{name}: shapes {' and '.join(map(shape_text, shapes))} do not broadcast, axis {axis - rank} has sizes {have} and {size}"
+                )
             result[axis] = size
     return tuple(result)
 
@@ -58,7 +60,9 @@ def resolve_axis(name: str, axis: int, ndim: int, extra: int = 0) -> int:
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise IndexingError(f"{name}: axis must be an int, found {axis!r}")
     if not -max(limit, 1) <= axis < max(limit, 1):
-        raise IndexingError(f"{name}: axis {axis} is out of range for {ndim} axes, expected [{-max(limit, 1)}, {max(limit, 1) - 1}]")
+        raise IndexingError(
+            f"{name}: axis {axis} is out of range for {ndim} axes, expected [{-max(limit, 1)}, {max(limit, 1) - 1}]"
+        )
     return axis + limit if axis < 0 else axis
 
 
@@ -81,7 +85,9 @@ def flatten_args(shape: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the tuple meant by `f((2, 3))` or `f(2, 3)`."""
     if isinstance(shape, (tuple, list)):
         if rest:
-            raise ShapeError(f"shape: expected one sequence or separate sizes, found {shape} and {rest}")
+            raise ShapeError(
+                f"shape: expected one sequence or separate sizes, found {shape} and {rest}"
+            )
         return tuple(shape)
     return (shape, *rest)
 
