@@ -12,6 +12,7 @@ __all__ = [
     "ConfigError",
     "DTypeError",
     "DeviceError",
+    "DeviceMismatch",
     "DeviceNotFound",
     "FileFormatError",
     "GradientError",
@@ -24,6 +25,7 @@ __all__ = [
     "ScheduleError",
     "ShapeError",
     "SpecError",
+    "StateError",
     "TGError",
 ]
 
@@ -60,6 +62,10 @@ class DeviceNotFound(DeviceError):
     """A device name that nothing installed provides, or that provides nothing usable here."""
 
 
+class DeviceMismatch(DeviceError):
+    """Operands of one operation live on different devices."""
+
+
 class OutOfMemory(DeviceError, MemoryError):
     """A device that has no room for an allocation, after everything cached was given back."""
 
@@ -94,3 +100,7 @@ class JitError(TGError, RuntimeError):
 
 class FileFormatError(TGError, ValueError):
     """A file from outside that is truncated, malformed or hostile; the message names the offset."""
+
+
+class StateError(TGError, ValueError):
+    """A saved state whose names do not fit the model it is loaded into."""
