@@ -1,0 +1,55 @@
+"""Which buffer a BUFFER node stands for. Storage lives as long as its node."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+
+from tg_core.device.buffer import Buffer
+from tg_core.device.registry import Device
+from tg_core.dtype import DType
+from tg_core.errors import DeviceError
+from tg_core.uop.ops import BufferArg, Ops, UOp
+
+__all__ = ["bind_buffer", "buffer_of", "new_buffer_uop"]
+
+_storage: weakref.WeakKeyDictionary[UOp, Buffer] = weakref.WeakKeyDictionary()
+_slots = itertools.count(1)
+
+
+def new_buffer_uop(
+    device: str | None, size: int, dtype: DType, buffer: Buffer | None = None
+) -> UOp:
+    """Return a new BUFFER node, with its own storage that is allocated when it is first needed.
+
+    Args:
+        device: where; None is the default device.
+        size: how many elements.
+        dtype: of which dtype.
+        buffer: existing storage to use.
+    """
+    name = Device.canonicalize(device)
+    uop = UOp(Ops.BUFFER, (), BufferArg(next(_slots), dtype, size, name))
+    _storage[uop] = buffer if buffer is not None else Buffer(name, size, dtype)
+    return uop
+
+
+def buffer_of(uop: UOp) -> Buffer | None:
+    """Return the buffer of a BUFFER node, or None for any other node and for unbound storage."""
+    return _storage.get(uop)
+
+
+def bind_buffer(uop: UOp, buffer: Buffer) -> None:
+    """Make `buffer` the storage of a BUFFER node.
+
+    Raises:
+        DeviceError: the node is no BUFFER, or the buffer does not fit it.
+    """
+    if uop.op is not Ops.BUFFER:
+        raise DeviceError(f"bind_buffer: {uop.op.name} is not storage")
+    arg = uop.arg
+    if (arg.size, arg.dtype, arg.device) != (buffer.size, buffer.dtype, buffer.device):
+        raise DeviceError(
+            f"bind_buffer: {buffer!r} for a BUFFER of {arg.size} {arg.dtype.name} on {arg.device}"
+        )
+    _storage[uop] = buffer
