@@ -200,9 +200,8 @@ class MathMixin(PrimitiveMixin):
         both = low.eq(high) & high.ne(0.0)
         ratio = both.where(1.0, high.eq(0.0).where(0.0, low / high.eq(0.0).where(1.0, high)))
         angle = ratio._atan_unit()
-        return (self < 0.0).where(-1.0, 1.0) * swapped.where(
-            math.pi / 2 - angle, angle
-        ) + 0.0 * self
+        size = swapped.where(math.pi / 2 - angle, angle)
+        return self._sign_bit().where(-size, size)
 
     def _atan_unit(self) -> Self:
         """Return the arc tangent for values in [0, 1]."""
@@ -258,7 +257,7 @@ class MathMixin(PrimitiveMixin):
         """Return the inverse hyperbolic cosine; NaN below 1."""
         wide = self._wide()
         rest = wide - 1.0
-        exact = (rest + (rest * (wide + 1.0)).sqrt()).log1p()
+        exact = (rest + rest.sqrt() * (wide + 1.0).sqrt()).log1p()
         return (wide > 1e6).where(wide.log() + math.log(2), exact)._narrow(self)
 
     def atanh(self) -> Self:
@@ -319,8 +318,8 @@ class MathMixin(PrimitiveMixin):
         if self.dtype is dtypes.bool or dtypes.is_unsigned(self.dtype):
             return self
         if dtypes.is_float(self.dtype):
-            # 0 - x for both zeros, so that abs(-0.0) is 0.0
-            return (self > 0).where(self, 0 - self)
+            # zero apart: abs(-0.0) is 0.0, and the gradient at zero is 0
+            return (self > 0.0).where(self, self.eq(0.0).where(0.0, -self))
         return (self < 0).where(self.neg(), self)
 
     def __abs__(self) -> Self:
