@@ -1,0 +1,139 @@
+"""All that a backend may import of core, and all that the hook version covers.
+
+A plugin imports from here and from no other module of core. Within a major version of the hook
+specification, names are only ever added.
+
+The shared languages of renderers are loaded when they are first asked for: a plugin module imports
+this one at discovery, when nothing is to be rendered yet.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tg_core.config import DEBUG, Context, ContextVar
+from tg_core.device import (
+    Allocator,
+    Buffer,
+    BufferOptions,
+    Compiled,
+    Device,
+    HostAllocator,
+    OpenRequest,
+    Program,
+    copy_buffer,
+    host_memory_bytes,
+)
+from tg_core.dtype import DType, dtypes, promote, to_dtype, truncate
+from tg_core.errors import (
+    CompileError,
+    DeviceError,
+    DeviceNotFound,
+    DTypeError,
+    OutOfMemory,
+    PluginError,
+    SpecError,
+    TGError,
+)
+from tg_core.plugins import (
+    Capability,
+    Need,
+    NeedsModule,
+    NeedsPath,
+    NeedsSystem,
+    QueueDescription,
+    Registry,
+)
+from tg_core.plugins.markers import HOOK_VERSION, hookimpl
+from tg_core.uop.ops import (
+    AddrSpace,
+    AxisType,
+    BufferArg,
+    CallInfo,
+    Estimates,
+    GroupOp,
+    Invalid,
+    KernelInfo,
+    Ops,
+    ParamArg,
+    PatternMatcher,
+    ProgramInfo,
+    UOp,
+    UPat,
+    graph_rewrite,
+    sint,
+)
+
+if TYPE_CHECKING:
+    from tg_core.renderer import Renderer, Target
+
+__all__ = [
+    "DEBUG",
+    "HOOK_VERSION",
+    "AddrSpace",
+    "Allocator",
+    "AxisType",
+    "Buffer",
+    "BufferArg",
+    "BufferOptions",
+    "CallInfo",
+    "Capability",
+    "CompileError",
+    "Compiled",
+    "Context",
+    "ContextVar",
+    "DType",
+    "DTypeError",
+    "Device",
+    "DeviceError",
+    "DeviceNotFound",
+    "Estimates",
+    "GroupOp",
+    "HostAllocator",
+    "Invalid",
+    "KernelInfo",
+    "Need",
+    "NeedsModule",
+    "NeedsPath",
+    "NeedsSystem",
+    "OpenRequest",
+    "Ops",
+    "OutOfMemory",
+    "ParamArg",
+    "PatternMatcher",
+    "PluginError",
+    "Program",
+    "ProgramInfo",
+    "QueueDescription",
+    "Registry",
+    "Renderer",
+    "SpecError",
+    "TGError",
+    "Target",
+    "UOp",
+    "UPat",
+    "copy_buffer",
+    "dtypes",
+    "graph_rewrite",
+    "hookimpl",
+    "host_memory_bytes",
+    "promote",
+    "sint",
+    "to_dtype",
+    "truncate",
+]
+
+_LAZY = {
+    "Renderer": "tg_core.renderer",
+    "Target": "tg_core.renderer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
