@@ -67,10 +67,13 @@ from tg_core.uop.ops import (
 
 if TYPE_CHECKING:
     from tg_core.renderer import Renderer, Target
+    from tg_core.renderer.llvm_ir import LLVM_DTYPES, LLVM_OPS, LLVMRenderer
 
 __all__ = [
     "DEBUG",
     "HOOK_VERSION",
+    "LLVM_DTYPES",
+    "LLVM_OPS",
     "AddrSpace",
     "Allocator",
     "AxisType",
@@ -93,6 +96,7 @@ __all__ = [
     "HostAllocator",
     "Invalid",
     "KernelInfo",
+    "LLVMRenderer",
     "Need",
     "NeedsModule",
     "NeedsPath",
@@ -125,6 +129,9 @@ __all__ = [
 ]
 
 _LAZY = {
+    "LLVM_DTYPES": "tg_core.renderer.llvm_ir",
+    "LLVM_OPS": "tg_core.renderer.llvm_ir",
+    "LLVMRenderer": "tg_core.renderer.llvm_ir",
     "Renderer": "tg_core.renderer",
     "Target": "tg_core.renderer",
 }

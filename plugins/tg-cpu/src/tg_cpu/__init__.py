@@ -1,0 +1,1 @@
+"""CPU backend of tg-core: LLVM code generation and a native thread pool."""

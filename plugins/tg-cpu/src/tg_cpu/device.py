@@ -1,0 +1,21 @@
+"""The CPU as a device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.backend import Compiled
+
+if TYPE_CHECKING:
+    from tg_core.backend import ProgramInfo
+    from tg_cpu.program import CPUProgram
+
+
+class CPUDevice(Compiled):
+    """This machine's processor. Kernels are native functions of this process and run in program order."""
+
+    def load_program(self, name: str, binary: bytes, info: ProgramInfo) -> CPUProgram:
+        # loads LLVM, which a process that only holds data never needs
+        from tg_cpu.program import CPUProgram
+
+        return CPUProgram(name, binary, len(info.params) + len(info.variables))
