@@ -1,0 +1,10 @@
+"""The matcher that codegen uses on kernels: algebra, masks and closed forms of reductions."""
+
+from __future__ import annotations
+
+from tg_core.uop.symbolic.reductions import reductions
+from tg_core.uop.symbolic.simplify import symbolic
+from tg_core.uop.symbolic.valid import valid_indices
+
+symbolic_full = symbolic + reductions + valid_indices
+"""`symbolic`, masked indices, and reductions in closed form."""
