@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tg_core.device.api import Allocator, BufferOptions
+from tg_core.errors import DeviceError
 
 __all__ = ["HostAllocator", "host_memory_bytes"]
 
@@ -37,6 +38,8 @@ class HostAllocator(Allocator):
         return np.empty(nbytes, np.uint8)
 
     def copyin(self, opaque: Bytes, data: memoryview) -> None:
+        if not opaque.flags.writeable:
+            raise DeviceError(f"{self.device.name}: the memory is read-only")
         opaque[: data.nbytes] = np.frombuffer(data, np.uint8)
 
     def copyout(self, data: memoryview, opaque: Bytes) -> None:
