@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tg_core.dtype import DType, Invalid, dtypes
+from tg_core.dtype import Invalid, dtypes
 from tg_core.uop.opcodes import Ops
 from tg_core.uop.pattern import PatternMatcher, UPat
-from tg_core.uop.symbolic.linear import Linear, build, exact_bounds, linear_of
-from tg_core.uop.symbolic.logic import bound_of, operands_of
+from tg_core.uop.symbolic.linear import Linear, added, build, exact_bounds, linear_of
+from tg_core.uop.symbolic.logic import operands_of
 from tg_core.uop.symbolic.sums import INTS
 from tg_core.uop.uop import UOp
 
@@ -39,10 +39,8 @@ def _is_range_term(term: UOp, r: UOp) -> bool:
     )
 
 
-def _solve(form: Linear, dtype: DType, r: UOp) -> Solved | None:
-    """Take `factor * r + rest` out of a form whose exact value is what the dtype holds."""
-    if exact_bounds(form, dtype) is None:
-        return None
+def _solve(form: Linear, r: UOp) -> Solved | None:
+    """Take `factor * r + rest` out of a form that is exact as a number."""
     factor = 0
     rest: dict[UOp, int] = {}
     for term, coefficient in form.terms.items():
@@ -53,6 +51,34 @@ def _solve(form: Linear, dtype: DType, r: UOp) -> Solved | None:
         else:
             rest[_as_weak(term)] = coefficient
     return Solved(factor, build(Linear(rest, form.const), dtypes.weakint)) if factor else None
+
+
+def _exact_difference(a: UOp, b: UOp) -> Linear | None:
+    """Write `a - b` as a form whose value is exact, for integers that are compared."""
+    if a.dtype not in _INT_SET or b.dtype not in _INT_SET:
+        return None
+    form_a, form_b = linear_of(a), linear_of(b)
+    if form_a is None or form_b is None:
+        return None
+    if exact_bounds(form_a, a.dtype) is None or exact_bounds(form_b, b.dtype) is None:
+        return None
+    # a weak operand is compared at the width of the other one
+    if a.dtype is not b.dtype:
+        concrete = b.dtype if dtypes.is_weak(a.dtype) else a.dtype
+        if exact_bounds(form_a, concrete) is None or exact_bounds(form_b, concrete) is None:
+            return None
+    return added(form_a, form_b, -1)
+
+
+def _at_most_zero(condition: UOp) -> Linear | None:
+    """Write `a < b` or `!(a < b)` as `form <= 0`."""
+    negated = condition.op is Ops.CMPNE and condition.src[1].arg is True
+    less = condition.src[0] if negated else condition
+    if less.op is not Ops.CMPLT:
+        return None
+    a, b = reversed(less.src) if negated else less.src
+    form = _exact_difference(a, b)
+    return None if form is None else Linear(form.terms, form.const + (0 if negated else 1))
 
 
 def _as_weak(u: UOp) -> UOp:
@@ -165,22 +191,14 @@ def _count_over(u: UOp, masked: Masked, r: UOp) -> UOp | None:
         if not _depends(condition, r):
             outside.append(condition)
             continue
-        bound = bound_of(condition)
-        form = None if bound is None else linear_of(bound.subject)
-        if bound is None or form is None:
-            return None
-        solved = _solve(form, bound.subject.dtype, r)
+        form = _at_most_zero(condition)
+        solved = None if form is None else _solve(form, r)
         if solved is None:
             return None
-        limit = UOp.const(bound.limit)
-        # factor * r + rest <= limit is factor * r <= room; a lower bound is the same, negated
-        factor = solved.factor
-        room = UOp(Ops.SUB, (limit, solved.rest))
-        if not bound.upper:
-            factor = -factor
-            room = UOp(Ops.MUL, (room, UOp.const(-1)))
-        quotient = UOp(Ops.FLOORDIV, (room, UOp.const(abs(factor))))
-        if factor > 0:
+        # factor * r + rest <= 0, where dividing by a negative factor turns the bound around
+        room = UOp(Ops.MUL, (solved.rest, UOp.const(-1)))
+        quotient = UOp(Ops.FLOORDIV, (room, UOp.const(abs(solved.factor))))
+        if solved.factor > 0:
             last = _minimum(last, quotient)
         else:
             first = UOp(Ops.MAX, (first, UOp(Ops.MUL, (quotient, UOp.const(-1)))))
@@ -223,21 +241,11 @@ def _solved_equality(condition: UOp, r: UOp) -> UOp | None:
     """Solve `r + t == s` for r, with t and s independent of it."""
     if condition.op is not Ops.CMPEQ or not _depends(condition, r):
         return None
-    a, b = condition.src
-    if a.dtype not in _INT_SET or b.dtype not in _INT_SET:
-        return None
-    if _depends(b, r):
-        a, b = b, a
-    if _depends(b, r):
-        return None
-    form = linear_of(a)
-    solved = None if form is None else _solve(form, a.dtype, r)
+    form = _exact_difference(*condition.src)
+    solved = None if form is None else _solve(form, r)
     if solved is None or abs(solved.factor) != 1:
         return None
-    if a.dtype is not b.dtype and not (dtypes.is_weak(a.dtype) or dtypes.is_weak(b.dtype)):
-        return None
-    difference = UOp(Ops.SUB, (_as_weak(b), solved.rest))
-    return UOp(Ops.MUL, (difference, UOp.const(solved.factor)))
+    return UOp(Ops.MUL, (solved.rest, UOp.const(-solved.factor)))
 
 
 def _gathered(u: UOp, value: UOp, others: list[UOp], r: UOp, position: UOp) -> UOp:
