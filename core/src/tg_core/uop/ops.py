@@ -1,7 +1,15 @@
 """The names of the IR that programs, passes and backends import."""
 
-from tg_core.dtype import Invalid
-from tg_core.uop.args import BufferArg, CallInfo, Estimates, KernelInfo, ParamArg, ProgramInfo
+from tg_core.dtype import Invalid, dtypes
+from tg_core.uop.args import (
+    BufferArg,
+    CallInfo,
+    Dim,
+    Estimates,
+    KernelInfo,
+    ParamArg,
+    ProgramInfo,
+)
 from tg_core.uop.opcodes import AddrSpace, AxisType, GroupOp, Ops
 from tg_core.uop.pattern import PatternMatcher, UPat
 from tg_core.uop.rewrite import graph_rewrite
@@ -12,6 +20,7 @@ __all__ = [
     "AxisType",
     "BufferArg",
     "CallInfo",
+    "Dim",
     "Estimates",
     "GroupOp",
     "Invalid",
@@ -23,6 +32,7 @@ __all__ = [
     "UOp",
     "UPat",
     "Variable",
+    "dtypes",
     "graph_rewrite",
     "sint",
     "to_uop",
