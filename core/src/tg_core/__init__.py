@@ -1,0 +1,42 @@
+"""Lazy tensors with autograd, a fusing compiler, and hardware backends that are ordinary packages.
+
+Names are imported on first use: importing the package loads no backend and no compiler.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tg_core.config import Context
+    from tg_core.device import Device, GlobalCounters
+    from tg_core.dtype import dtypes
+    from tg_core.tensor import Tensor
+    from tg_core.uop.ops import UOp, Variable
+
+_HOMES = {
+    "Context": "tg_core.config",
+    "Device": "tg_core.device",
+    "GlobalCounters": "tg_core.device",
+    "Tensor": "tg_core.tensor",
+    "UOp": "tg_core.uop.ops",
+    "Variable": "tg_core.uop.ops",
+    "dtypes": "tg_core.dtype",
+}
+
+__all__ = ["Context", "Device", "GlobalCounters", "Tensor", "UOp", "Variable", "dtypes"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tg_core' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted((*globals(), *_HOMES))

@@ -1,0 +1,1 @@
+"""The engine: compiles, links and runs what the schedule says."""

@@ -1,0 +1,240 @@
+"""Decide which values of a tensor graph get storage of their own, and so where kernels begin and end.
+
+Values are visited from their readers down. Each carries the accesses its readers make; a value is materialised when computing it once per access would
+repeat expensive work, or when a kernel could not be optimised with it inside:
+
+* a reduction of stored data that is read in more than one way, or through windows that overlap;
+* a value that a reduction reads once for every element of an axis it does not depend on (the operand of a matrix product), when it costs more than a load;
+* a reduction inside the loop of another reduction;
+* anything whose repeated evaluation costs more than a store and a load.
+
+A reduction that only depends on some of a kernel's output loops may stay inside (a row of a softmax), when the device has no grid of work items that would each
+repeat it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tg_core.schedule.graph_facts import Facts, is_materialised, is_state
+from tg_core.schedule.indexing import Access, full_access, is_injective, through_movement
+from tg_core.schedule.views import contiguous_view, is_whole_view
+from tg_core.uop.ops import AxisType, GroupOp, Ops, UOp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REPEAT_BUDGET = 200
+"""Operations per element that may be repeated rather than stored and loaded."""
+CHEAP_OPERAND = 2
+"""Operations that an operand of a matrix product or a window may cost inside the loops that repeat it."""
+FEW_ELEMENTS = 1 << 15
+"""Output elements below which one thread is enough."""
+ENOUGH_ROWS = 16
+"""Rows that keep the threads busy when each is reduced by one of them."""
+ROW_WORK = 4
+"""How many times more elements a reduction inside a row kernel may visit than the kernel writes."""
+
+
+@dataclass
+class Kernel:
+    """A kernel under construction: its output loops, and the loop sets its inner reductions depend on."""
+
+    ranges: tuple[UOp, ...]
+    rows: list[frozenset[UOp]] = field(default_factory=list)
+
+    @property
+    def elements(self) -> int:
+        """How many elements the kernel writes at most."""
+        return _elements(self.ranges)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """One way in which a kernel reads a value."""
+
+    kernel: int
+    access: Access
+
+
+def _elements(ranges: Sequence[UOp] | frozenset[UOp]) -> int:
+    total = 1
+    for loop in ranges:
+        total *= int(loop.vmax) + 1
+    return total
+
+
+class Chooser:
+    """One pass over a graph; `materialized` is the result, in the order found."""
+
+    def __init__(self, facts: Facts, row_kernels: bool) -> None:
+        self.facts = facts
+        self.row_kernels = row_kernels
+        self.kernels: list[Kernel] = []
+        self.demands: dict[UOp, dict[Demand, None]] = {}
+        self.reduce_outer: dict[UOp, frozenset[UOp]] = {}
+        self.ids = itertools.count()
+        self.materialized: dict[UOp, None] = {}
+
+    def run(self, order: Sequence[UOp]) -> dict[UOp, None]:
+        """Visit a graph, given in topological order."""
+        for node in reversed(order):
+            if node.op is Ops.STORE:
+                self.visit_store(node)
+            elif is_state(node):
+                continue
+            elif node.op is Ops.BITCAST and node.arg.itemsize != node.src[0].dtype.itemsize:
+                if not is_whole_view(node.src[0]):
+                    self.materialize(node.src[0])
+            else:
+                self.visit_value(node)
+        return self.materialized
+
+    def loops(self, shape: Sequence[object], kind: AxisType) -> tuple[UOp, ...]:
+        """Return fresh loops over the axes that are not of size 1."""
+        return tuple(
+            UOp.range(size, next(self.ids), kind)  # type: ignore[arg-type]  # sizes are sint
+            for size in shape
+            if size != 1
+        )
+
+    def demand(self, node: UOp, kernel: int, access: Access) -> None:
+        if not node.shape:
+            access = Access((), access.valid)
+        self.demands.setdefault(node, {})[Demand(kernel, access)] = None
+
+    def start_kernel(self, value: UOp) -> None:
+        ranges = self.loops(value.shape, AxisType.LOOP)
+        self.kernels.append(Kernel(ranges))
+        self.demand(value, len(self.kernels) - 1, full_access(value.shape, ranges))
+
+    def visit_store(self, node: UOp) -> None:
+        value = node.src[1]
+        if value.op is Ops.COPY:
+            self.visit_copy(value)
+            return
+        while value.op is Ops.CONTIGUOUS:
+            value = value.src[0]
+        if not is_state(value.base):
+            self.start_kernel(value)
+
+    def visit_copy(self, node: UOp) -> None:
+        source = node.src[0]
+        if contiguous_view(source) is None:
+            self.materialize(source)
+
+    def materialize(self, node: UOp) -> None:
+        """Give a value storage of its own, unless it is a view of storage already."""
+        if not is_state(node):
+            self.materialized[node] = None
+
+    def visit_value(self, node: UOp) -> None:
+        if node in self.materialized:
+            self.open_materialized(node)
+            return
+        demands = self.demands.get(node)
+        if demands is None:
+            return
+        if self.must_materialize(node, list(demands)):
+            self.materialized[node] = None
+            self.open_materialized(node)
+            return
+        for demand in demands:
+            self.pass_on(node, demand)
+
+    def open_materialized(self, node: UOp) -> None:
+        if node.op is Ops.COPY:
+            self.visit_copy(node)
+            return
+        ranges = self.loops(node.shape, AxisType.LOOP)
+        self.kernels.append(Kernel(ranges))
+        access = full_access(node.shape, ranges)
+        self.pass_on(node, Demand(len(self.kernels) - 1, access))
+
+    def pass_on(self, node: UOp, demand: Demand) -> None:
+        """Turn the access of a node into accesses of its sources."""
+        if node.op in GroupOp.Movement:
+            self.demand(node.src[0], demand.kernel, through_movement(node, demand.access))
+        elif node.op is Ops.REDUCE_AXIS:
+            self.demand(node.src[0], demand.kernel, self.reduced_access(node, demand.access))
+        elif node.op is Ops.AFTER:
+            self.demand(node.src[0], demand.kernel, demand.access)
+        else:
+            for source in node.src:
+                self.demand(source, demand.kernel, demand.access)
+
+    def reduced_access(self, node: UOp, access: Access) -> Access:
+        source = node.src[0]
+        axes = node.arg[1]
+        loops = iter(self.loops([source.shape[a] for a in axes], AxisType.REDUCE))
+        outer = frozenset(access.ranges)
+        positions = list(access.positions)
+        for axis in axes:
+            if source.shape[axis] != 1:
+                positions[axis] = next(loops)
+                self.reduce_outer[positions[axis]] = outer
+        return Access(tuple(positions), access.valid)
+
+    # ---- the decision
+
+    def must_materialize(self, node: UOp, demands: list[Demand]) -> bool:
+        if is_materialised(node) or node in self.facts.cut:
+            return True
+        if node.op in GroupOp.Movement or node.op is Ops.AFTER or not node.src:
+            return False
+        cost, heavy = self.facts.cost[node], node in self.facts.heavy
+        if heavy and len(demands) > 1:
+            return True
+        if (len(demands) - 1) * cost > REPEAT_BUDGET and self.facts.reads[node]:
+            return True
+        return any(self.repeats_work(node, d, heavy, cost) for d in demands)
+
+    def repeats_work(self, node: UOp, demand: Demand, heavy: bool, cost: int) -> bool:
+        """Tell whether computing the node where this demand is would repeat expensive work."""
+        if not self.facts.reads[node] or not (heavy or cost > CHEAP_OPERAND):
+            return False
+        if not is_injective(demand.access):
+            return True
+        used = demand.access.ranges
+        reduce_loops = [r for r in used if r.arg[-1] is AxisType.REDUCE]
+        outer = frozenset().union(*(self.reduce_outer[r] for r in reduce_loops))
+        if reduce_loops and _elements(outer - set(used)) > 1:
+            return True
+        if node.op is not Ops.REDUCE_AXIS:
+            return False
+        if reduce_loops:
+            return True
+        return not self.fits_row(node, demand.kernel, frozenset(used))
+
+    def fits_row(self, node: UOp, index: int, used: frozenset[UOp]) -> bool:
+        """Tell whether a reduction may stay inside a kernel although it does not depend on all output loops, and note it."""
+        kernel = self.kernels[index]
+        if used >= set(kernel.ranges):
+            return True
+        if not self.row_kernels:
+            return False
+        rows = _elements(used)
+        work = rows
+        for axis in node.arg[1]:
+            work *= int(node.src[0].max_shape[axis])
+        if kernel.elements > FEW_ELEMENTS and rows < ENOUGH_ROWS:
+            return False
+        if work > ROW_WORK * kernel.elements:
+            return False
+        if any(not (used <= other or other <= used) for other in kernel.rows):
+            return False
+        kernel.rows.append(used)
+        return True
+
+
+def choose_materialized(order: Sequence[UOp], facts: Facts, row_kernels: bool) -> dict[UOp, None]:
+    """Return the values that get storage of their own.
+
+    Args:
+        order: the graph, sources first; its effects are STOREs into states.
+        facts: `collect_facts` of it.
+        row_kernels: whether a kernel may hold reductions that not all of its output loops change.
+    """
+    return Chooser(facts, row_kernels).run(order)

@@ -1,0 +1,138 @@
+"""A call's body -> LINEAR of calls of kernels and copies, in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.config import SCACHE
+from tg_core.device import Device
+from tg_core.errors import ScheduleError
+from tg_core.schedule.choose_materialized import choose_materialized
+from tg_core.schedule.graph_facts import collect_facts
+from tg_core.schedule.insert_temporaries import insert_temporaries
+from tg_core.schedule.lower_store_to_kernel import call_kernel, lower_store_to_kernel
+from tg_core.schedule.order_kernels import Step, order_kernels
+from tg_core.schedule.plan_memory import plan_memory
+from tg_core.schedule.prepare_graph import prepare_graph
+from tg_core.schedule.views import contiguous_view, storage_argument
+from tg_core.uop.ops import CallInfo, Ops, UOp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_READS = 60
+"""Buffers one kernel may read where the device names no limit."""
+
+_cache: dict[tuple[UOp, str | None], UOp] = {}
+_CACHE_SIZE = 4096
+
+
+def schedule_body(body: UOp, default_device: str | None = None) -> UOp:
+    """Turn the body of a call into a LINEAR of calls.
+
+    Args:
+        body: a SINK of states, in canonical numbering (`callify`).
+        default_device: where values without a device are computed.
+
+    Returns:
+        LINEAR of `CALL(SINK(kernel), storage..., variables...)` and `CALL(COPY, dst, src)`. Arguments are the body's parameters, unbound buffers, or
+        SHRINKs and BITCASTs of either.
+
+    Raises:
+        ScheduleError: writes depend on each other in a way no order satisfies.
+    """
+    key = (body, default_device)
+    found = _cache.get(key)
+    if found is None or not SCACHE.value:
+        found = _schedule(body, default_device)
+        if len(_cache) >= _CACHE_SIZE:
+            _cache.pop(next(iter(_cache)))
+        _cache[key] = found
+    return found
+
+
+def _schedule(body: UOp, default_device: str | None) -> UOp:
+    root = prepare_graph(body)
+    order = root.toposort(_outside_of_kernels)
+    device = _main_device(order, default_device)
+    facts = collect_facts(order, MAX_READS)
+    chosen = choose_materialized(order, facts, _has_row_kernels(device))
+    root = insert_temporaries(order, chosen, device)
+    steps, of_effect = _steps(root)
+    ordered = order_kernels(steps, of_effect)
+    return plan_memory(UOp(Ops.LINEAR, tuple(_call(step) for step in ordered)))
+
+
+def _outside_of_kernels(node: UOp) -> bool:
+    return node.op is not Ops.CALL
+
+
+def _main_device(order: Sequence[UOp], default: str | None) -> str | None:
+    for node in order:
+        if node.op is Ops.STORE and isinstance(node.device, str):
+            return node.device
+    return default
+
+
+def _has_row_kernels(device: str | None) -> bool:
+    """Tell whether a kernel's loops run in order on the device, so that a value can be shared along some of them."""
+    if device is None:
+        return False
+    renderer = Device[device].renderer
+    return renderer is not None and not renderer.has_global
+
+
+def _steps(root: UOp) -> tuple[list[Step], dict[UOp, list[int]]]:
+    steps: list[Step] = []
+    of_effect: dict[UOp, list[int]] = {}
+    for node in root.toposort(_outside_of_kernels):
+        if node.op is Ops.CALL:
+            kernel = call_kernel(node)
+            new = [Step(kernel, [], kernel.states, list(node.src[1 : 1 + len(kernel.states)]))]
+        elif node.op is Ops.STORE:
+            new = _store_steps(node)
+        else:
+            continue
+        of_effect[node] = list(range(len(steps), len(steps) + len(new)))
+        steps.extend(new)
+    return steps, of_effect
+
+
+def _store_steps(store: UOp) -> list[Step]:
+    value = store.src[1]
+    if value.op is Ops.COPY:
+        return _copy_steps(store)
+    kernels = lower_store_to_kernel(store) or []
+    steps = []
+    for kernel in kernels:
+        state = kernel.states[0]
+        steps.append(
+            Step(kernel, list(kernel.states[1:]), [state], list(kernel.states), list(kernel.deps))
+        )
+    return steps
+
+
+def _copy_steps(store: UOp) -> list[Step]:
+    target, copy = store.src[:2]
+    source = copy.src[0]
+    if 0 in source.shape:
+        return []
+    to, of = contiguous_view(target), contiguous_view(source)
+    if to is None or of is None:
+        raise ScheduleError(f"copy: {source.shape} to {target.shape} is not one run of bytes on both sides")
+    arguments = [storage_argument(to.state, to.offset, to.size), storage_argument(of.state, of.offset, of.size)]
+    return [Step(None, [of.state], [to.state], arguments, label="copy")]
+
+
+def _call(step: Step) -> UOp:
+    if step.kernel is None:
+        destination, source = step.arguments
+        body = UOp(Ops.COPY, (UOp.param(1, source.dtype, (source.shape[0],), _device(source)),), _device(destination))  # type: ignore[arg-type]  # static size
+        return UOp.call(body, destination, source, info=CallInfo("copy"))
+    arguments = [storage_argument(a) if a.shape else a for a in step.arguments]
+    return UOp.call(step.kernel.body, *arguments, *step.kernel.variables)
+
+
+def _device(argument: UOp) -> str:
+    assert isinstance(argument.device, str)
+    return argument.device

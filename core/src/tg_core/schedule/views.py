@@ -1,0 +1,81 @@
+"""Views of storage that are one contiguous run of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tg_core.schedule.graph_facts import is_state
+from tg_core.schedule.indexing import ZERO, flatten, full_access, storage_access
+from tg_core.uop.ops import GroupOp, Ops, UOp
+from tg_core.uop.symbolic import simplify
+
+
+class View(NamedTuple):
+    """`size` elements of a state from `offset`, in the state's dtype."""
+
+    state: UOp
+    offset: int
+    size: int
+
+
+def is_whole_view(node: UOp) -> bool:
+    """Tell whether a value is storage itself, seen through reshapes that keep every element."""
+    while node.op is Ops.RESHAPE:
+        node = node.src[0]
+    return is_state(node)
+
+
+def contiguous_view(node: UOp) -> View | None:
+    """Return the run of storage that a value is, or None when it is computed, symbolic, or not one run."""
+    base = node
+    while base.op in GroupOp.Movement:
+        if base.op in (Ops.PAD, Ops.EXPAND) or len(base.src) > 1:
+            return None
+        base = base.src[0]
+    if not is_state(base):
+        return None
+    shape = [int(s) for s in node.shape if isinstance(s, int)]
+    if len(shape) != len(node.shape):
+        return None
+    size = 1
+    for length in shape:
+        size *= length
+    if is_whole_view(node):
+        return View(base, 0, size)
+    if size == 0:
+        return View(base, 0, 0)
+    loops = [UOp.range(s, i) for i, s in enumerate(shape) if s != 1]
+    state, flat, _ = storage_access(node, full_access(shape, loops))
+    canonical = flatten(loops, [s for s in shape if s != 1]) if loops else ZERO
+    offset = simplify(flat - canonical).const_value
+    return None if offset is None else View(state, int(offset), size)
+
+
+def strip_state(state: UOp) -> UOp:
+    """Return the storage under pending writes and reinterpretations."""
+    while state.op in (Ops.AFTER, Ops.BITCAST):
+        state = state.src[0]
+    return state
+
+
+def strip_bitcast(state: UOp) -> UOp:
+    """Return the state under reinterpretations as another dtype."""
+    while state.op is Ops.BITCAST:
+        state = state.src[0]
+    return state
+
+
+def storage_argument(state: UOp, offset: int = 0, size: int | None = None) -> UOp:
+    """Return a call's argument for a state: its storage, as the dtype it is read in, and of it the given elements."""
+    storage = strip_state(state)
+    casts = []
+    while state is not storage:
+        if state.op is Ops.BITCAST:
+            casts.append(state.arg)
+        state = state.src[0]
+    argument = storage
+    for dtype in reversed(casts):
+        argument = argument.bitcast(dtype)
+    if size is not None and (offset, size) != (0, argument.shape[0]):
+        argument = argument._movement(Ops.SHRINK, ((offset, offset + size),))
+    return argument

@@ -1,0 +1,111 @@
+"""Writes: recording them as new states, which every alias of the storage then holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.device import Device
+from tg_core.errors import DeviceMismatch, DTypeError, ShapeError
+from tg_core.schedule.graph_facts import is_state
+from tg_core.tensor.registry import live_tensors
+from tg_core.tensor.states import ALIASING, device_type, pending_storage, storage_base
+from tg_core.uop.ops import Ops, UOp
+
+if TYPE_CHECKING:
+    from tg_core.tensor.tensor import Tensor
+
+
+def clone_node(node: UOp, device: str | None = None) -> UOp:
+    """Return the node of an independent copy, with storage on `device` (the same one unless given)."""
+    own = node.device
+    target = Device.canonicalize(device or (own if isinstance(own, str) else None))
+    value = node if own is None or own == target else node.copy_to(target)
+    return pending_storage(value, target)
+
+
+def _relink(chain: list[UOp], node: UOp) -> UOp:
+    """Put a chain of aliasing operations, given from the top down, over another node."""
+    for link in reversed(chain):
+        node = UOp(link.op, (node, *link.src[1:]), link.arg, link.tag)
+    return node
+
+
+def _rebase_aliases(old: UOp, new: UOp) -> None:
+    """Let every live tensor that is a view, bitcast or detach of `old` be the same of `new`."""
+    for tensor in live_tensors():
+        chain = []
+        node = tensor.uop
+        while node is not old and node.op in ALIASING:
+            chain.append(node)
+            node = node.src[0]
+        if node is old:
+            tensor.uop = _relink(chain, new)
+
+
+def _owner_base(x: Tensor) -> UOp | None:
+    """Return the node under a view without storage that another live tensor holds, and that a write must therefore reach."""
+    held = {t.uop for t in live_tensors() if t is not x}
+    node = x.uop
+    while node.op in ALIASING:
+        node = node.src[0]
+        if node in held:
+            return node
+    return None
+
+
+def _checked_value(x: Tensor, value: Tensor) -> UOp:
+    if value.dtype is not x.dtype:
+        raise DTypeError(
+            f"assign: a {x.dtype.name} tensor cannot take {value.dtype.name}; cast the value first"
+        )
+    if value.shape != x.shape:
+        try:
+            value = value.expand(x.shape)
+        except ShapeError as error:
+            raise ShapeError(
+                f"assign: value of shape {value.shape} does not fit target of shape {x.shape}"
+            ) from error
+    node, target = value.uop, x.uop.device
+    if target is None or node.device is None or node.device == target:
+        return node
+    if isinstance(target, str) and device_type(target) == "DISK":
+        return node.copy_to(target)
+    raise DeviceMismatch(
+        f"assign: target {x.shape} is on {target}, value {value.shape} on {node.device}; move it with .to()"
+    )
+
+
+def _is_writable_view(node: UOp) -> bool:
+    """Tell whether each element of a view is one element of its storage and no other is."""
+    while node.op in ALIASING:
+        if node.op in (Ops.PAD, Ops.EXPAND):
+            return False
+        node = node.src[0]
+    return True
+
+
+def record_write(x: Tensor, value: Tensor) -> None:
+    """Record the write of `value` into the storage of `x`, or make `x` a copy of it when it has none.
+
+    Raises:
+        DTypeError: the dtypes differ.
+        DeviceMismatch: the devices differ and the target is not a file.
+        ShapeError: the value does not broadcast to the target.
+    """
+    node = _checked_value(x, value)
+    base = storage_base(x.uop)
+    if not is_state(base) and _is_writable_view(x.uop):
+        owner = _owner_base(x)
+        if owner is not None:
+            _rebase_aliases(owner, clone_node(owner))
+            base = storage_base(x.uop)
+    if not is_state(base) or not _is_writable_view(x.uop):
+        x.uop = clone_node(node, x.uop.device if isinstance(x.uop.device, str) else None)
+        return
+    chain = []
+    target = x.uop
+    while target.op in ALIASING:
+        if target.op is not Ops.DETACH:
+            chain.append(target)
+        target = target.src[0]
+    _rebase_aliases(base, base.after(_relink(chain, base).store(node)))

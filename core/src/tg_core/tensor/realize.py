@@ -1,0 +1,182 @@
+"""Realizing: running the pending writes that requested tensors depend on.
+
+A live tensor that still reads a state which a write supersedes gets a snapshot of it in the same schedule, ordered before the write.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.callify import callify
+from tg_core.device import Buffer, Device, buffer_of
+from tg_core.dtype import dtypes
+from tg_core.engine.realize import run_linear
+from tg_core.errors import DTypeError
+from tg_core.schedule import schedule_body
+from tg_core.schedule.graph_facts import is_state
+from tg_core.schedule.prepare_graph import prepare_graph
+from tg_core.tensor.registry import live_tensors
+from tg_core.tensor.states import is_realized, is_virtual, pending_storage, storage_base
+from tg_core.uop.ops import Ops, UOp
+from tg_core.uop.uop import substitute_many, toposort
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tg_core.tensor.tensor import Tensor
+
+
+def _outside_of_calls(node: UOp) -> bool:
+    return node.op not in (Ops.CALL, Ops.BIND)
+
+
+def _outputs(nodes: Sequence[UOp]) -> list[UOp]:
+    """Return the nodes that need work, each once."""
+    wanted: dict[UOp, None] = {}
+    for node in nodes:
+        if is_realized(node) or is_virtual(node):
+            continue
+        if dtypes.is_weak(node.dtype):
+            raise DTypeError(f"realize: {node.dtype.name} has no width, cast it to a concrete dtype first")
+        wanted[node] = None
+    return list(wanted)
+
+
+def _fold_nothing(nodes: Sequence[UOp]) -> dict[UOp, UOp]:
+    """Return replacements for values that are constants because all they read has no elements."""
+    if not any(0 in n.shape for n in toposort(nodes, _outside_of_calls)):
+        return {}
+    folded = {}
+    for node in nodes:
+        if not is_state(storage_base(node)):
+            simple = prepare_graph(node)
+            if simple.device is None:
+                folded[node] = simple
+    return folded
+
+
+def _give_storage(outputs: Sequence[UOp]) -> dict[UOp, UOp]:
+    """Return for each output the view of a state that computes it; outputs that read others read their storage."""
+    requested = set(outputs)
+    done: dict[UOp, UOp] = {}
+    for node in toposort(outputs, _outside_of_calls):
+        if _outside_of_calls(node):
+            src = tuple(done[s] for s in node.src)
+            rebuilt = node if src == node.src else UOp(node.op, src, node.arg, node.tag)
+        else:
+            rebuilt = node
+        if node in requested and not is_state(storage_base(rebuilt)):
+            device = node.device
+            rebuilt = pending_storage(rebuilt, device if isinstance(device, str) else None)
+        done[node] = rebuilt
+    return {node: done[node] for node in outputs}
+
+
+def _written_states(order: Iterable[UOp]) -> tuple[dict[UOp, UOp], set[UOp]]:
+    """Return the pending states of a graph, each with the storage under it, and the states they supersede."""
+    pending: dict[UOp, UOp] = {}
+    superseded: set[UOp] = set()
+    for node in order:
+        if node.op is Ops.AFTER:
+            pending[node] = pending.get(node.src[0], node.src[0])
+            if is_state(node):
+                superseded.add(node.src[0])
+    return pending, superseded
+
+
+def _snapshots(pending: Mapping[UOp, UOp], superseded: set[UOp]) -> dict[UOp, UOp]:
+    """Return replacements for superseded states that live tensors outside of the schedule still read.
+
+    A reader reaches such a state without passing the pending state above it.
+    """
+    at_risk = {s for s in superseded if s.op is Ops.AFTER or _is_allocated(s)}
+    if not at_risk:
+        return {}
+    replaced: dict[UOp, UOp] = {}
+
+    def gate(node: UOp) -> bool:
+        return node not in pending and _outside_of_calls(node)
+
+    for tensor in live_tensors():
+        if is_realized(tensor.uop):
+            continue
+        for node in tensor.uop.toposort(gate):
+            if node in at_risk and node not in replaced:
+                replaced[node] = _snapshot(node)
+    return replaced
+
+
+def _snapshot(state: UOp) -> UOp:
+    device = state.device
+    return pending_storage(state, device if isinstance(device, str) else None)
+
+
+def _is_allocated(node: UOp) -> bool:
+    buffer = buffer_of(node)
+    return buffer is not None and buffer.is_allocated()
+
+
+def argument_of(node: UOp) -> Buffer | int:
+    """Return what runs as the argument of a call: a buffer, or the value of a bound variable."""
+    if node.op is Ops.BIND:
+        return node.unbind()[1]
+    buffer = buffer_of(node)
+    assert buffer is not None, f"{node.op.name} has no storage"
+    return buffer
+
+
+def run_sink(sink: UOp) -> None:
+    """Schedule and run what a SINK of states asks for."""
+    call = callify(sink)
+    linear = schedule_body(call.src[0], Device.DEFAULT)
+    run_linear(linear, [argument_of(a) for a in call.src[1:]])
+
+
+class Pending:
+    """The work that realizing some tensors takes.
+
+    Attributes:
+        sink: SINK of the states to reach, None when there is nothing to run.
+        replaced: what nodes of live tensors become once it has run.
+    """
+
+    def __init__(self, nodes: Sequence[UOp]) -> None:
+        outputs = _outputs(nodes)
+        folded = _fold_nothing(outputs)
+        views = _give_storage([o for o in outputs if o not in folded])
+        states = dict.fromkeys(storage_base(v) for v in views.values())
+        pending, superseded = _written_states(toposort(states, _outside_of_calls))
+        snapshots = _snapshots(pending, superseded)
+        taken = [storage_base(v) for v in snapshots.values()]
+        self.sink = UOp.sink(*states, *taken) if states else None
+        pending.update((s, s.src[0]) for s in taken)
+        settled = substitute_many([*views.values(), *snapshots.values()], pending)
+        self.replaced: dict[UOp, UOp] = {
+            **pending,
+            **folded,
+            **dict(zip((*views, *snapshots), settled, strict=True)),
+        }
+
+
+def realize_tensors(tensors: Sequence[Tensor]) -> None:
+    """Compute and store the values of tensors, with the pending writes they depend on.
+
+    Tensors that are realized or virtual are left alone; intermediates stay unrealized.
+
+    Raises:
+        DTypeError: a tensor has a weak dtype.
+        ScheduleError, CompileError, DeviceError: from the stages below.
+    """
+    pending = Pending([t.uop for t in tensors])
+    if pending.sink is not None:
+        run_sink(pending.sink)
+    _replace_in_live(pending.replaced)
+
+
+def _replace_in_live(replaced: Mapping[UOp, UOp]) -> None:
+    """Let every live tensor see what was computed."""
+    if not replaced:
+        return
+    tensors = [t for t in live_tensors() if not is_realized(t.uop)]
+    for tensor, node in zip(tensors, substitute_many([t.uop for t in tensors], replaced), strict=True):
+        tensor.uop = node
