@@ -1,10 +1,180 @@
-"""Recording of rewrites for later viewing."""
+"""Recording of rewrites for later viewing: stages, before and after, and which rule fired where.
+
+Recording is on inside `recording()`, or for the whole process with `VIZ=1`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tg_core.config import VIZ
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tg_core.uop.opcodes import Ops
+    from tg_core.uop.pattern import PatternMatcher, Rewrite
+    from tg_core.uop.uop import UOp
 
 
-def recorder() -> Any:
-    """Return the active recorder, or None when nothing is recorded."""
+@dataclass(frozen=True)
+class Firing:
+    """One application of one rule."""
+
+    rule: str
+    """Qualified name of the rule's function."""
+    location: str
+    """`file:line` of the function."""
+    before: UOp
+    """The node that matched."""
+    after: UOp
+    """What the rule put in its place."""
+
+
+@dataclass
+class Stage:
+    """One `graph_rewrite` of a graph."""
+
+    name: str
+    """Name of the stage, or the names of its first rules when it has none."""
+    before: UOp
+    """The graph that came in."""
+    after: UOp | None = None
+    """The graph that went out; None while the stage runs, or when it failed."""
+    firings: list[Firing] = field(default_factory=list)
+    """Rules in the order in which they fired."""
+    depth: int = 0
+    """How many stages were running around this one: a rule may itself rewrite."""
+
+    def counts(self) -> dict[str, int]:
+        """Count the firings of each rule.
+
+        Returns:
+            `name (file:line)` to its number of matches, most frequent first.
+        """
+        found: dict[str, int] = {}
+        for firing in self.firings:
+            label = f"{firing.rule} ({firing.location})"
+            found[label] = found.get(label, 0) + 1
+        return dict(sorted(found.items(), key=_by_count))
+
+
+def _by_count(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]
+
+
+class Recorder:
+    """Collects the stages that run while it is active."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+        """Finished and running stages, in the order in which they began."""
+        self._open: list[Stage] = []
+        self._compiled: dict[tuple[PatternMatcher, Ops], Any] = {}
+
+    def step(self, name: str, before: UOp, after: UOp) -> None:
+        """Record a transformation that is no rewrite with a matcher.
+
+        Args:
+            name: name of the pass.
+            before: its input.
+            after: its output.
+        """
+        self.stages.append(Stage(name, before, after, depth=len(self._open)))
+
+    def rewrite(
+        self,
+        engine: Callable[..., UOp],
+        root: UOp,
+        matcher: PatternMatcher,
+        ctx: Any,
+        bottom_up: bool,
+        walk: bool,
+        bpm: PatternMatcher | None,
+        enter_calls: bool,
+        name: str | None,
+    ) -> UOp:
+        """Run a rewrite through `engine` and record it; parameters are those of `graph_rewrite`."""
+        before = matcher if bottom_up else bpm
+        after = None if bottom_up else matcher
+        stage = Stage(name or _describe(matcher), root, depth=len(self._open))
+        self.stages.append(stage)
+        self._open.append(stage)
+        try:
+            stage.after = engine(
+                root, self._traced(before), self._traced(after), ctx, walk, enter_calls
+            )
+        finally:
+            self._open.pop()
+        return stage.after
+
+    def _traced(self, matcher: PatternMatcher | None) -> Callable[[Ops], Any] | None:
+        if matcher is None:
+            return None
+        rules = matcher
+
+        def lookup(op: Ops) -> Any:
+            found = self._compiled.get((rules, op), self)
+            if found is self:
+                found = self._compiled[rules, op] = rules.traced(op, self._fired)
+            return found
+
+        return lookup
+
+    def _fired(self, rule: Rewrite, before: UOp, after: UOp) -> None:
+        if self._open:
+            firing = Firing(rule.__qualname__, location_of(rule), before, after)
+            self._open[-1].firings.append(firing)
+
+
+def location_of(rule: Rewrite) -> str:
+    """Give the place of a rule in the source.
+
+    Args:
+        rule: the function of a rule.
+
+    Returns:
+        `file:line`, the file relative to the package it belongs to.
+    """
+    code = getattr(rule, "__code__", None)
+    if code is None:
+        return "unknown"
+    file = code.co_filename.replace("\\", "/")
+    package = rule.__module__.split(".")[0]
+    start = file.rfind(f"/{package}/")
+    return f"{file[start + 1 :] if start >= 0 else file}:{code.co_firstlineno}"
+
+
+def _describe(matcher: PatternMatcher) -> str:
+    names = [function.__name__ for _, function in matcher.rules[:2]]
+    return f"rewrite with {', '.join(names) or 'no rules'}"
+
+
+_active: list[Recorder] = []
+
+
+def recorder() -> Recorder | None:
+    """Give the active recorder; with `VIZ` set there is always one."""
+    if _active:
+        return _active[-1]
+    if VIZ.value:
+        _active.append(Recorder())
+        return _active[-1]
     return None
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[Recorder]:
+    """Record every rewrite of a block.
+
+    Yields:
+        The recorder, which keeps its stages after the block.
+    """
+    own = Recorder()
+    _active.append(own)
+    try:
+        yield own
+    finally:
+        _active.remove(own)

@@ -150,9 +150,9 @@ def keep_x(u: UOp, x: UOp) -> UOp | None:
 def subtract_positive_zero(u: UOp, x: UOp, c: UOp) -> UOp | None:
     """`x - 0.0 -> x` and `x + -0.0 -> x` for floats: the zeros that keep the sign of a zero x."""
     value = c.const_value
-    if value != 0 or value is Invalid:
+    if not isinstance(value, (int, float)) or value != 0:
         return None
-    negative = math.copysign(1.0, float(value)) < 0  # type: ignore[arg-type]
+    negative = math.copysign(1.0, float(value)) < 0
     return same_value(x, u) if negative is (u.op is Ops.ADD) else None
 
 

@@ -45,7 +45,7 @@ def int_const(u: UOp) -> int | None:
         return u.arg if type(u.arg) is int else None
     if u.op is Ops.CAST and u.src[0].op is Ops.CONST and dtypes.is_int(u.arg):
         value = u.src[0].arg
-        return truncate(value, u.arg) if type(value) is int else None
+        return int(truncate(value, u.arg)) if type(value) is int else None
     return None
 
 
