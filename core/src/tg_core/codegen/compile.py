@@ -1,0 +1,59 @@
+"""From a kernel to a compiled program, with a cache in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.codegen.describe_program import describe_program, name_kernel
+from tg_core.codegen.estimate_work import estimate_work
+from tg_core.codegen.normalize_kernel import normalize_kernel
+from tg_core.codegen.pipeline import run_pipeline
+from tg_core.config import codegen_state
+from tg_core.uop.ops import Ops, UOp
+
+if TYPE_CHECKING:
+    from tg_core.renderer import Renderer
+
+_compiled: dict[tuple[bytes, str, object], UOp] = {}
+
+
+def lower_kernel(sink: UOp, renderer: Renderer) -> UOp:
+    """Return `PROGRAM(SINK, LINEAR)` of a kernel.
+
+    Args:
+        sink: a kernel as `docs/ir.md` defines it.
+        renderer: the target.
+
+    Raises:
+        CompileError: the kernel cannot be lowered for this target.
+    """
+    normal = normalize_kernel(sink)
+    linear = run_pipeline(normal, renderer)
+    info = describe_program(linear, name_kernel(normal), estimate_work(normal))
+    return UOp(Ops.PROGRAM, (normal, linear), info)
+
+
+def compile_program(sink: UOp, renderer: Renderer) -> UOp:
+    """Return `PROGRAM(SINK, LINEAR, SOURCE, BINARY)` of a kernel; equal kernels for equal targets are compiled once.
+
+    Args:
+        sink: a kernel as `docs/ir.md` defines it.
+        renderer: the target.
+
+    Raises:
+        CompileError: the kernel cannot be lowered or compiled for this target.
+    """
+    key = (normalize_kernel(sink).key, renderer.key, codegen_state())
+    found = _compiled.get(key)
+    if found is None:
+        lowered = lower_kernel(sink, renderer)
+        source = renderer.render(lowered.arg.name, lowered.src[1])
+        binary = renderer.compile(source)
+        parts = (UOp(Ops.SOURCE, (), source), UOp(Ops.BINARY, (), binary))
+        found = _compiled[key] = UOp(Ops.PROGRAM, (*lowered.src, *parts), lowered.arg)
+    return found
+
+
+def clear_compiled() -> None:
+    """Forget every compiled program of this process."""
+    _compiled.clear()

@@ -1,0 +1,1 @@
+"""Ops and dtypes that a target lacks, from those it has; one file each."""

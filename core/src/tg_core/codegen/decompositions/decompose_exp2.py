@@ -1,0 +1,82 @@
+"""EXP2 of float32 and float64 from arithmetic: below 1 ulp for float32, about 1 ulp for float64, over the whole range.
+
+`2^x = 2^n * 2^f` with `n` the nearest integer and `|f| <= 1/2`. The power of two is applied in two factors, so that subnormal results
+are rounded once and overflow gives infinity.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tg_core.codegen.decompositions.utils import (
+    LAYOUTS,
+    choose,
+    is_nan,
+    less,
+    lit,
+    polynomial,
+    power_of_two,
+    shift_right,
+)
+from tg_core.dtype import dtypes
+from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
+
+# (2^f - 1) / f on [-1/2, 1/2], least maximal error relative to 2^f (Lawson's algorithm, extended precision): 2^-28.9 and 2^-57.9
+_COEFFICIENTS: Final = {
+    dtypes.float32: (
+        0.6931472028559161,
+        0.24022647913508638,
+        0.05550332469769419,
+        0.009618437365442085,
+        0.0013398874844020396,
+        0.00015353360867240284,
+    ),
+    dtypes.float64: (
+        0.6931471805599453,
+        0.24022650695910133,
+        0.05550410866482116,
+        0.009618129107593283,
+        0.0013333558146812387,
+        0.00015403530458123438,
+        1.5252733458950743e-05,
+        1.3215434802357737e-06,
+        1.0178212913699582e-07,
+        7.073861685702987e-09,
+        4.432884501851712e-10,
+    ),
+}
+_LOWEST: Final = {dtypes.float32: -152.0, dtypes.float64: -1077.0}
+_HIGHEST: Final = {dtypes.float32: 129.0, dtypes.float64: 1025.0}
+
+
+def exp2_of_sum(x: UOp, correction: UOp | None = None) -> UOp:
+    """Return `2^(x + correction)`; the correction is small and may be absent.
+
+    Args:
+        x: float32 or float64.
+        correction: same dtype, at most one ulp of `x` or so.
+    """
+    dtype = x.dtype
+    low, high = lit(_LOWEST[dtype], x), lit(_HIGHEST[dtype], x)
+    clamped = choose(less(x, low), low, choose(less(high, x), high, x))
+    # NaN passes both comparisons; it must not reach a conversion to integer
+    clamped = choose(is_nan(x), lit(0.0, x), clamped)
+    half = choose(less(clamped, lit(0.0, x)), lit(-0.5, x), lit(0.5, x))
+    whole = UOp(Ops.TRUNC, (clamped + half,))
+    fraction = clamped - whole
+    if correction is not None:
+        inside = UOp(Ops.CMPEQ, (x, clamped))
+        fraction = fraction + choose(inside, correction, lit(0.0, x))
+    mantissa = lit(1.0, x) + fraction * polynomial(fraction, _COEFFICIENTS[dtype])
+    exponent = whole.cast(LAYOUTS[dtype].integer)
+    first = shift_right(exponent, 1)
+    scaled = mantissa * power_of_two(first, dtype) * power_of_two(exponent - first, dtype)
+    return choose(is_nan(x), x, scaled)
+
+
+def decompose_exp2(x: UOp) -> UOp:
+    """EXP2(x) -> range reduction, polynomial, scaling. Exact for integers; NaN stays NaN; over- and underflow as in IEEE 754."""
+    return exp2_of_sum(x)
+
+
+rules = PatternMatcher([(UPat(Ops.EXP2, (UPat.var("x", dtype=tuple(LAYOUTS)),)), decompose_exp2)])

@@ -1,0 +1,69 @@
+"""Replace the ops a target lacks.
+
+Input: a kernel SINK with committed dtypes, before expansion. Output: only ops in `native_ops`, but for integer division, which
+`lower_divisions` treats after indices are final.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tg_core.codegen.decompositions import (
+    decompose_exp2,
+    decompose_log2,
+    decompose_pow,
+    decompose_sin,
+    decompose_threefry,
+)
+from tg_core.codegen.decompositions.decompose_missing_ops import missing_op_rules
+from tg_core.codegen.decompositions.lower_integer_division import division_rules
+from tg_core.dtype import dtypes
+from tg_core.uop.ops import Ops, PatternMatcher, UOp, graph_rewrite
+
+if TYPE_CHECKING:
+    from tg_core.renderer import Renderer
+
+
+@cache
+def _rules(renderer: Renderer) -> PatternMatcher:
+    pow_rules = decompose_pow.rules
+    if dtypes.float64 in renderer.native_dtypes:
+        pow_rules = decompose_pow.rules_with_double
+    by_op = {
+        Ops.THREEFRY: decompose_threefry.rules,
+        Ops.POW: pow_rules,
+        Ops.SIN: decompose_sin.rules,
+        Ops.EXP2: decompose_exp2.rules,
+        Ops.LOG2: decompose_log2.rules,
+    }
+    rules = missing_op_rules(renderer)
+    for op, own in by_op.items():
+        if op not in renderer.native_ops:
+            rules = rules + own
+    return rules
+
+
+@cache
+def _late_rules(renderer: Renderer) -> PatternMatcher:
+    return missing_op_rules(renderer) + division_rules(renderer)
+
+
+def decompose_ops(sink: UOp, renderer: Renderer) -> UOp:
+    """Return the kernel with native ops only.
+
+    Args:
+        sink: a kernel of scalar values.
+        renderer: says which ops are native.
+    """
+    return graph_rewrite(sink, _rules(renderer), name="decompose ops")
+
+
+def lower_divisions(sink: UOp, renderer: Renderer) -> UOp:
+    """Return the kernel with integer division in native forms, and what later passes created (MAX of a reduction) as well.
+
+    Args:
+        sink: a kernel after expansion, whose indices are final.
+        renderer: says which ops are native.
+    """
+    return graph_rewrite(sink, _late_rules(renderer), name="lower divisions")

@@ -1,0 +1,87 @@
+"""Compute narrow floats in float32, and keep the formats a target cannot store as integers.
+
+Input: a kernel SINK with committed dtypes. Output:
+* arithmetic in a dtype outside of `native_dtypes` is done in float32 and rounded to the dtype after each operation; selections and
+  comparisons too, where no rounding can show; transcendental functions of every float narrower than float32 likewise, native or not;
+* a dtype outside of `storage_dtypes` is loaded and stored as the unsigned integer of its size, with encoding and decoding in the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg_core.codegen.decompositions.narrow_float_formats import FORMATS, decode, encode
+from tg_core.codegen.utils import map_graph, with_sources
+from tg_core.dtype import DType, dtypes
+from tg_core.uop.ops import GroupOp, Ops, UOp
+
+if TYPE_CHECKING:
+    from tg_core.renderer import Renderer
+
+_TRANSCENDENTAL: Final = frozenset((Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW))
+_EMULATED: Final = frozenset(GroupOp.ALU | {Ops.REDUCE})
+
+
+def _widen(node: UOp) -> UOp:
+    value = node.const_value
+    if node.op is Ops.CAST and node.src[0].op is Ops.CONST and value is not None:
+        return UOp.const(value, dtypes.float32)
+    return UOp(Ops.CAST, (node,), dtypes.float32)
+
+
+def compute_in_float32(sink: UOp, renderer: Renderer) -> UOp:
+    """Return the kernel with arithmetic in native dtypes only.
+
+    Args:
+        sink: a kernel before expansion.
+        renderer: says which dtypes it computes in.
+    """
+    narrow = frozenset(d for d in FORMATS if d not in renderer.native_dtypes)
+
+    def visit(node: UOp, src: tuple[UOp, ...]) -> UOp:
+        if node.op not in _EMULATED:
+            return with_sources(node, src)
+        operands = src[:1] if node.op is Ops.REDUCE else src
+        wanted = FORMATS.keys() if node.op in _TRANSCENDENTAL else narrow
+        if not any(s.dtype in wanted for s in operands):
+            return with_sources(node, src)
+        wide = tuple([_widen(s) if s.dtype in wanted else s for s in operands])
+        result = UOp(node.op, (*wide, *src[len(wide) :]), node.arg, node.tag)
+        return UOp(Ops.CAST, (result,), node.dtype) if node.dtype in wanted else result
+
+    return map_graph(sink, visit)
+
+
+def store_as_integers(sink: UOp, renderer: Renderer) -> UOp:
+    """Return the kernel with storage in dtypes the target can load and store.
+
+    Args:
+        sink: a kernel after `compute_in_float32`.
+        renderer: says which dtypes it stores and converts.
+    """
+    encoded: dict[DType, DType] = {
+        d: f.unsigned for d, f in FORMATS.items() if d not in renderer.storage_dtypes
+    }
+    if not encoded:
+        return sink
+
+    def visit(node: UOp, src: tuple[UOp, ...]) -> UOp:
+        if node.op in (Ops.PARAM, Ops.BUFFER) and node.dtype in encoded:
+            arg = node.arg
+            return UOp(
+                node.op, src, type(arg)(**{**vars(arg), "dtype": encoded[node.dtype]}), node.tag
+            )
+        if node.op is Ops.BITCAST and (node.arg in encoded or node.src[0].dtype in encoded):
+            return src[0].bitcast(encoded.get(node.arg, node.arg))
+        if node.op is not Ops.CAST:
+            return with_sources(node, src)
+        source = node.src[0].dtype
+        value = decode(src[0], source) if source in encoded else src[0]
+        if node.arg not in encoded:
+            return value.cast(node.arg)
+        if node.src[0].op is Ops.CONST:
+            # rounded here: the constant is mathematical until it has a width
+            value = UOp.const(float(node.const_value), dtypes.float32)  # type: ignore[arg-type]  # a cast constant is a number
+        return encode(value.cast(dtypes.float32), node.arg)
+
+    return map_graph(sink, visit)

@@ -1,0 +1,32 @@
+"""The pass that chooses and applies optimisations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.codegen.optimize.api import Opt
+from tg_core.codegen.optimize.apply_opts import apply_opts
+from tg_core.codegen.optimize.choose_opts import choose_opts
+from tg_core.uop.ops import KernelInfo, UOp
+
+if TYPE_CHECKING:
+    from tg_core.renderer import Renderer
+
+
+def optimize_kernel(sink: UOp, renderer: Renderer) -> UOp:
+    """Return the kernel with its loops divided: as `KernelInfo.opts` says, else as the heuristics choose.
+
+    Args:
+        sink: a kernel whose ranges each belong to one loop.
+        renderer: the target.
+
+    Raises:
+        CompileError: an option fixed by the kernel does not fit it.
+    """
+    fixed = sink.arg.opts if isinstance(sink.arg, KernelInfo) else None
+    opts = (
+        choose_opts(sink, renderer)
+        if fixed is None
+        else tuple(o for o in fixed if isinstance(o, Opt))
+    )
+    return apply_opts(sink, opts)
