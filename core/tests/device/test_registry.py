@@ -10,7 +10,7 @@ from sample_plugins import HOST, OPENER, device_of, installed, plugin
 from tg_core.config import Context
 from tg_core.device import Compiled, Device, OpenRequest
 from tg_core.errors import DeviceError, DeviceNotFound
-from tg_core.plugins import NeedsModule, NeedsPath, Registry
+from tg_core.plugins import Need, NeedsModule, NeedsPath, Registry
 
 HERE = __name__
 
@@ -83,7 +83,7 @@ def test_default_passes_over_what_does_not_open() -> None:
 
 def test_default_passes_over_unmet_needs() -> None:
     def register(registry: Registry) -> None:
-        needs = [NeedsModule("no_such_"), NeedsPath("/no/such/node", "load the driver")]
+        needs: list[Need] = [NeedsModule("no_such_"), NeedsPath("/no/such/node", "load the driver")]
         registry.device_type("ACC", OPENER, priority=10, needs=needs)
 
     with (

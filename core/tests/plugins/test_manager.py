@@ -155,7 +155,7 @@ def test_a_blocked_plugin_is_not_imported() -> None:
 
 
 def test_strict_mode_raises() -> None:
-    with pytest.raises(PluginError, match="plugin 'empty' of tg-empty 2.0: does not implement"):
+    with pytest.raises(PluginError, match=r"plugin 'empty' of tg-empty 2\.0: does not implement"):
         load(plugin("empty"), strict=True)
 
 
