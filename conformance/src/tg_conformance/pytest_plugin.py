@@ -6,6 +6,8 @@ a test asks for a device.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 __all__ = ["pytest_addoption", "pytest_configure", "pytest_report_header", "tg_device"]
@@ -53,17 +55,18 @@ def target_of(config: pytest.Config) -> str | None:
 
 
 @pytest.fixture(scope="session")
-def tg_device(pytestconfig: pytest.Config) -> str:
-    """Give the device under test, opened.
+def tg_device(pytestconfig: pytest.Config) -> Iterator[str]:
+    """Give the device under test, opened through the interface that was asked for.
 
-    Returns:
+    Yields:
         The canonical device name.
     """
     device: str | None = pytestconfig.getoption("--tg-device")
-    if device is None:
+    target = target_of(pytestconfig)
+    if device is None or target is None:
         pytest.fail("no device to test: pass --tg-device NAME", pytrace=False)
+    from tg_core.config import Context
     from tg_core.device import Device
 
-    name = Device.canonicalize(device)
-    assert Device[name].type, f"{name} opened without a type"
-    return str(name)
+    with Context(DEV=target):
+        yield Device[device].name
