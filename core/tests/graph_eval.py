@@ -72,7 +72,9 @@ def _threefry(counter: np.ndarray, key: np.ndarray) -> np.ndarray:
     for group in range(5):
         for amount in rotations[group % 2]:
             low = (low + high) & np.uint64(mask)
-            high = ((high << np.uint64(amount)) | (high >> np.uint64(32 - amount))) & np.uint64(mask)
+            high = ((high << np.uint64(amount)) | (high >> np.uint64(32 - amount))) & np.uint64(
+                mask
+            )
             high ^= low
         low = (low + keys[(group + 1) % 3]) & np.uint64(mask)
         high = (high + keys[(group + 2) % 3] + np.uint64(group + 1)) & np.uint64(mask)
@@ -148,7 +150,12 @@ class Evaluator:
     def _evaluate(self, node: UOp) -> np.ndarray | None:
         op, dtype = node.op, node.dtype
         if op is Ops.CONST:
-            return np.array(node.arg, dtype=storage_dtype(dtype) if abs(node.arg) < 2**63 or dtype is not dtypes.weakint else object)
+            return np.array(
+                node.arg,
+                dtype=storage_dtype(dtype)
+                if abs(node.arg) < 2**63 or dtype is not dtypes.weakint
+                else object,
+            )
         if op is Ops.BIND:
             return self.values[node.src[1]]
         if op is Ops.PARAM:
@@ -169,14 +176,31 @@ class Evaluator:
         if op is Ops.STORE:
             return self.values[node.src[1]]
         if op is Ops.AFTER:
-            assert node.src[1].op is Ops.STORE and node.src[1].src[0] is node.src[0]
-            value = self.values[node.src[1].src[1]]
-            return np.broadcast_to(value, node.shape)
+            return self._after(node)
         if op is Ops.REDUCE_AXIS:
             return self._reduce(node)
         if op is Ops.STACK:
             return np.stack([as_dtype(self.values[s], dtype) for s in node.src])
         return as_dtype(np.asarray(self._elementwise(node)), dtype)
+
+    def _after(self, node: UOp) -> np.ndarray:
+        """Return the state after its writes, each through a view of the state."""
+        state = np.array(self.values[node.src[0]])
+        for write in node.src[1:]:
+            assert write.op is Ops.STORE, write.op
+            target, value = write.src[0], self.values[write.src[1]]
+            chain = []
+            while target is not node.src[0]:
+                chain.append(target)
+                target = target.src[0]
+            places = Evaluator({node.src[0]: np.arange(1, state.size + 1).reshape(state.shape)})
+            for view in reversed(chain):
+                places.values[view] = places._movement(view)
+            where = places.values[write.src[0]]
+            state.reshape(-1)[where.reshape(-1) - 1] = np.broadcast_to(value, where.shape).reshape(
+                -1
+            )
+        return state
 
     def _reduce(self, node: UOp) -> np.ndarray:
         source, (op, axes) = self.values[node.src[0]], node.arg
@@ -185,7 +209,9 @@ class Evaluator:
             return np.full(shape, dtypes.min(node.dtype), dtype=source.dtype)
         if op is Ops.MAX and source.dtype == np.bool_:
             return np.logical_or.reduce(source, axis=axes, keepdims=True)
-        return as_dtype(_REDUCE[op].reduce(source, axis=axes, keepdims=True, dtype=source.dtype), node.dtype)
+        return as_dtype(
+            _REDUCE[op].reduce(source, axis=axes, keepdims=True, dtype=source.dtype), node.dtype
+        )
 
     def _elementwise(self, node: UOp) -> np.ndarray:
         op, operands = node.op, self._operands(node)

@@ -148,8 +148,7 @@ def _pad(node: UOp, grad: UOp) -> Gradients:
 
 def _shrink(node: UOp, grad: UOp) -> Gradients:
     around = tuple(
-        (begin, size - end)
-        for (begin, end), size in zip(node.marg, node.src[0].shape, strict=True)
+        (begin, size - end) for (begin, end), size in zip(node.marg, node.src[0].shape, strict=True)
     )
     return _moved(node, grad._pad_zeros(around))
 
@@ -236,12 +235,24 @@ def _after(node: UOp, grad: UOp) -> Gradients:
 
 def _outside_of(target: UOp, base: UOp, grad: UOp) -> UOp:
     """Return `grad` with zeros where a write to `target`, a view of `base`, replaced the value."""
-    written = UOp.const(True)._broadcast_to(target.shape)
-    for view in reversed(view_chain(target, base)):
-        found = _MOVEMENT_RULES[view.op](view, written)[0]
-        assert found is not None
-        written = found
+    written = put_back(base, target, UOp.const(0.0, grad.dtype)._broadcast_to(target.shape))[1]
     return written.where(_zero(grad), grad)
+
+
+def put_back(base: UOp, view: UOp, value: UOp) -> tuple[UOp, UOp]:
+    """Return `value`, given in the shape of a view, at its places in the shape of `base`.
+
+    Returns:
+        The values, zero elsewhere, and a mask of where they are.
+    """
+    written = UOp.const(True)._broadcast_to(view.shape)
+    for link in reversed(view_chain(view, base)):
+        rule = _MOVEMENT_RULES[link.op]
+        placed, mask = rule(link, value)[0], rule(link, written)[0]
+        assert placed is not None
+        assert mask is not None
+        value, written = placed, mask
+    return value, written
 
 
 def _store(node: UOp, grad: UOp) -> Gradients:

@@ -37,7 +37,9 @@ def _outputs(nodes: Sequence[UOp]) -> list[UOp]:
         if is_realized(node) or is_virtual(node):
             continue
         if dtypes.is_weak(node.dtype):
-            raise DTypeError(f"realize: {node.dtype.name} has no width, cast it to a concrete dtype first")
+            raise DTypeError(
+                f"realize: {node.dtype.name} has no width, cast it to a concrete dtype first"
+            )
         wanted[node] = None
     return list(wanted)
 
@@ -178,5 +180,7 @@ def _replace_in_live(replaced: Mapping[UOp, UOp]) -> None:
     if not replaced:
         return
     tensors = [t for t in live_tensors() if not is_realized(t.uop)]
-    for tensor, node in zip(tensors, substitute_many([t.uop for t in tensors], replaced), strict=True):
+    for tensor, node in zip(
+        tensors, substitute_many([t.uop for t in tensors], replaced), strict=True
+    ):
         tensor.uop = node

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tg_core.uop.mixin.reduce import ReduceMixin
+from tg_core.uop.mixin.activation import ActivationMixin
+from tg_core.uop.mixin.types import TypesMixin
 
 
-class OpMixin(ReduceMixin):
+class OpMixin(ActivationMixin, TypesMixin):
     """Every op that `Tensor` and `UOp` share."""
 
     __slots__ = ()

@@ -1,0 +1,143 @@
+"""Operations on storage as methods; `storage` does the work (see `spec/tensor.md`, section 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg_core.dtype import dtypes
+from tg_core.errors import DeviceError, ShapeError
+from tg_core.uop.mixin.shape_utils import shape_text
+
+if TYPE_CHECKING:
+    from tg_core.tensor.tensor import Tensor
+    from tg_core.uop.ops import UOp
+
+
+class StorageMethods:
+    """`realize contiguous clone assign to replace` and what schedules without running."""
+
+    __slots__ = ()
+
+    def realize(self: Tensor, *lst: Tensor, do_update_stats: bool = True) -> Tensor:
+        """Compute and store self and the given tensors; return self.
+
+        Raises:
+            DTypeError: one of them is weak.
+        """
+        from tg_core.tensor import storage
+
+        storage.realize_tensors([self, *lst])
+        return self
+
+    def contiguous(self: Tensor, **kwargs: Any) -> Tensor:
+        """Return a value that asks for contiguous layout when it is computed."""
+        from tg_core.tensor import storage
+
+        node = storage.contiguous(self.uop)
+        return self if node is self.uop else self._from_uop(node)
+
+    def clone(self: Tensor, device: str | tuple[str, ...] | None = None) -> Tensor:
+        """Return a tensor with storage of its own, filled with self when it is computed.
+
+        Raises:
+            DTypeError: self is weak.
+        """
+        from tg_core.tensor import storage
+
+        return self._moved(storage.clone(self.uop, _one_device("clone", device)))
+
+    def to(self: Tensor, device: str | tuple[str, ...] | None) -> Tensor:
+        """Return self on `device`: itself when it is there, else a lazy transfer."""
+        from tg_core.tensor import storage
+
+        node = storage.to_device(self.uop, _one_device("to", device))
+        return self if node is self.uop else self._moved(node)
+
+    def _moved(self: Tensor, node: UOp) -> Tensor:
+        """Return a tensor of `node` that keeps the parameter flag, and the gradient on its device."""
+        moved = self._from_uop(node)
+        moved.is_param = self.is_param
+        if self.grad is not None and node.device is not None:
+            moved.grad = self.grad.to(node.device)
+        return moved
+
+    def to_(self: Tensor, device: str | tuple[str, ...] | None) -> Tensor:
+        """Move self to `device` in place, its gradient along; return self."""
+        moved = self.to(device)
+        self.uop = moved.uop
+        if self.grad is not None:
+            self.grad = self.grad.to(device)
+        return self
+
+    def assign(self: Tensor, x: Any) -> Tensor:
+        """Write `x`, broadcast to the shape of self, into self; return self.
+
+        Raises:
+            ShapeError: `x` does not broadcast to the shape of self.
+            DTypeError: `x` is a tensor of another dtype.
+            DeviceError: `x` is a tensor on another device.
+        """
+        from tg_core.tensor import storage
+
+        value = x if isinstance(x, type(self)) else self._value_like(x)
+        if dtypes.is_weak(value.dtype):
+            value = value.cast(self.dtype)
+        return storage.assign_tensor(self, value)
+
+    def replace(self: Tensor, x: Tensor) -> Tensor:
+        """Take over the graph of `x`; return self.
+
+        Raises:
+            ShapeError: the shapes differ.
+        """
+        if self.shape != x.shape:
+            raise ShapeError(
+                f"replace: shape {shape_text(self.shape)} cannot become {shape_text(x.shape)}"
+            )
+        self.uop = x.uop
+        return self
+
+    def callify(self: Tensor, *lst: Tensor) -> Tensor:
+        """Group the pending computation of the tensors into one deferred call; return self."""
+        from tg_core.tensor import storage
+
+        storage.callify_tensors([self, *lst])
+        return self
+
+    def schedule_linear(self: Tensor, *lst: Tensor) -> UOp:
+        """Return the LINEAR that would compute the tensors."""
+        return self.linear_with_vars(*lst)[0]
+
+    def linear_with_vars(self: Tensor, *lst: Tensor) -> tuple[UOp, dict[str, int]]:
+        """Return the LINEAR that would compute the tensors, and the values of its variables."""
+        from tg_core.tensor import storage
+
+        return storage.linear_with_vars([self, *lst])
+
+    def as_param(self: Tensor, slot: int) -> Tensor:
+        """Return the tensor as parameter `slot` of a call body."""
+        from tg_core.tensor import storage
+
+        return storage.as_param(self, slot)
+
+    def shard(self: Tensor, devices: tuple[str, ...], axis: int | None = None) -> Tensor:
+        """Return the tensor split over devices along `axis`, or copied to each.
+
+        Raises:
+            DeviceError: sharding is not available.
+        """
+        raise DeviceError("shard: tensors over several devices are not available yet")
+
+    def shard_(self: Tensor, devices: tuple[str, ...], axis: int | None = None) -> Tensor:
+        """Shard in place; return self."""
+        return self.replace(self.shard(devices, axis))
+
+    def shard_like(self: Tensor, y: Tensor) -> Tensor:
+        """Return self placed as `y` is."""
+        return self.to(y.device)
+
+
+def _one_device(name: str, device: str | tuple[str, ...] | None) -> str | None:
+    if isinstance(device, tuple):
+        raise DeviceError(f"{name}: tensors over several devices are not available yet")
+    return device

@@ -1,0 +1,123 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tg_core.errors import DTypeError
+from tg_core.uop.mixin.matmul import MatmulMixin
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class ActivationMixin(MatmulMixin):
+    """`relu sigmoid gelu silu ...`, with the definitions and constants of PyTorch."""
+
+    __slots__ = ()
+
+    def relu(self) -> Self:
+        """Return self where it is positive, else 0."""
+        return self.maximum(0)
+
+    def relu6(self) -> Self:
+        """Return self limited to [0, 6]."""
+        return self.maximum(0).minimum(6)
+
+    def leaky_relu(self, neg_slope: float = 0.01) -> Self:
+        """Return self where it is positive, else `neg_slope * self`."""
+        value = self._require_float()
+        return (value > 0.0).where(value, value * neg_slope)
+
+    def sigmoid(self) -> Self:
+        """Return `1 / (1 + exp(-self))`."""
+        wide = self._wide()
+        # e^x for negative and e^-x for positive x never overflows, so no gradient is inf * 0
+        decay = (-wide.abs()).exp()
+        small = decay / (1.0 + decay)
+        return (wide < 0.0).where(small, 1.0 / (1.0 + decay))._narrow(self)
+
+    def logsigmoid(self) -> Self:
+        """Return the logarithm of `sigmoid`."""
+        return self._require_float().neg().softplus().neg()
+
+    def hardsigmoid(self, alpha: float = 1 / 6, beta: float = 0.5) -> Self:
+        """Return `alpha * self + beta` limited to [0, 1]."""
+        return (self._require_float() * alpha + beta).maximum(0.0).minimum(1.0)
+
+    def hardswish(self) -> Self:
+        """Return self times `relu6(self + 3) / 6`."""
+        value = self._require_float()
+        return value * (value + 3.0).relu6() * (1 / 6)
+
+    def hardtanh(self, min_val: float = -1, max_val: float = 1) -> Self:
+        """Return self limited to [min_val, max_val]."""
+        return self.clamp(min_val, max_val)
+
+    def softplus(self, beta: float = 1.0) -> Self:
+        """Return `log(1 + exp(beta * self)) / beta`."""
+        wide = self._wide() * beta
+        return ((wide.maximum(0.0) + (-wide.abs()).exp().log1p()) * (1 / beta))._narrow(self)
+
+    def softsign(self) -> Self:
+        """Return `self / (1 + |self|)`."""
+        value = self._require_float()
+        return value / (value.abs() + 1.0)
+
+    def silu(self) -> Self:
+        """Return `self * sigmoid(self)`."""
+        wide = self._wide()
+        return (wide * wide.sigmoid())._narrow(self)
+
+    def swish(self) -> Self:
+        """Return `silu`."""
+        return self.silu()
+
+    def mish(self) -> Self:
+        """Return `self * tanh(softplus(self))`."""
+        wide = self._wide()
+        return (wide * wide.softplus().tanh())._narrow(self)
+
+    def elu(self, alpha: float = 1.0) -> Self:
+        """Return self where it is positive, else `alpha * (exp(self) - 1)`."""
+        wide = self._wide()
+        return (wide > 0.0).where(wide, wide.minimum(0.0).expm1() * alpha)._narrow(self)
+
+    def celu(self, alpha: float = 1.0) -> Self:
+        """Return self where it is positive, else `alpha * (exp(self / alpha) - 1)`."""
+        wide = self._wide()
+        below = (wide.minimum(0.0) / alpha).expm1() * alpha
+        return (wide > 0.0).where(wide, below)._narrow(self)
+
+    def selu(self, alpha: float = 1.67326, gamma: float = 1.0507) -> Self:
+        """Return `gamma * elu(self, alpha)`."""
+        return (self._wide().elu(alpha) * gamma)._narrow(self)
+
+    def gelu(self, approximate: str = "tanh") -> Self:
+        """Return self times the normal distribution function of self.
+
+        Args:
+            approximate: `tanh` for the usual approximation, `none` for the error function.
+
+        Raises:
+            DTypeError: `approximate` is neither.
+        """
+        wide = self._wide()
+        if approximate == "none":
+            return (wide * 0.5 * ((wide * math.sqrt(0.5)).erf() + 1.0))._narrow(self)
+        if approximate != "tanh":
+            raise DTypeError(f"gelu: approximate must be 'tanh' or 'none', found {approximate!r}")
+        inner = (wide + wide * wide * wide * 0.044715) * math.sqrt(2 / math.pi)
+        return (wide * 0.5 * (inner.tanh() + 1.0))._narrow(self)
+
+    def quick_gelu(self) -> Self:
+        """Return `self * sigmoid(1.702 * self)`."""
+        wide = self._wide()
+        return (wide * (wide * 1.702).sigmoid())._narrow(self)
+
+    def allclose(
+        self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> Self:
+        """Return whether all values are close, see `isclose`."""
+        return self.isclose(other, rtol, atol, equal_nan).all()
