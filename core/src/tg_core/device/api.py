@@ -168,6 +168,7 @@ class Compiled:
     | `RECOVERY` | usable again after `DeviceError`: `synchronize` honours its time limit |
     | `TIMESTAMPS` | programs return device time when waited for |
     | `CREATION` | nothing; tells core that data starts its life here |
+    | `DRY` | nothing; results are not to be looked at |
     | `PERSISTENT` | device names carry a location, `OpenRequest.location` |
     """
 

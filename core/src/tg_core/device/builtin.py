@@ -37,7 +37,7 @@ def tg_register(registry: Registry) -> None:
     )
     registry.allocator("NULL", "tg_core.device.null:NullAllocator")
     registry.renderer("NULL", "PYTHON", "tg_core.renderer.interpreter:InterpreterRenderer")
-    registry.capability("NULL", Capability.PROGRAMS)
+    registry.capability("NULL", Capability.PROGRAMS, Capability.DRY)
 
     registry.device_type(
         "NPY", "tg_core.device.npy:NpyDevice", priority=-2, description="numpy arrays"

@@ -22,4 +22,5 @@ class Capability(enum.Enum):
     RECOVERY = "usable again after a hang or a fault"
     TIMESTAMPS = "measures the time of each kernel on the device"
     CREATION = "holds data that came from outside; copies from it own their storage"
+    DRY = "accepts everything, keeps and computes nothing"
     PERSISTENT = "its memory outlives the process; device names carry a location"

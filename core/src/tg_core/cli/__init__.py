@@ -1,0 +1,5 @@
+"""The `tg` command."""
+
+from tg_core.cli.main import main
+
+__all__ = ["main"]
