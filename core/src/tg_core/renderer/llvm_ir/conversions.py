@@ -132,13 +132,16 @@ def _float_to_integer(
         return builder.value(f"select {flag} {upper}, {result} {unsigned}, {result} {signed}")
     whole = builder.call("llvm.trunc", kind, (kind, value))
     quotient = builder.value(f"fmul {kind} {whole}, {constant(2.0**-32, source, lanes)}")
-    turns = builder.call("llvm.floor", kind, (kind, quotient))
+    turns = builder.call("llvm.trunc", kind, (kind, quotient))
     above = builder.value(f"fmul {kind} {turns}, {constant(2.0**32, source, lanes)}")
-    # in [0, 2**32): a multiple of the last place of `whole` and not longer, so exact
+    # within 2**32 and of the sign of `whole`: a multiple of its last place and not longer, so exact
     rest = builder.value(f"fsub {kind} {whole}, {above}")
     high = builder.value(f"fcmp oge {kind} {rest}, {constant(2.0**31, source, lanes)}")
-    wrapped = builder.value(f"fsub {kind} {rest}, {constant(2.0**32, source, lanes)}")
-    centred = builder.value(f"select {flag} {high}, {kind} {wrapped}, {kind} {rest}")
+    low = builder.value(f"fcmp olt {kind} {rest}, {constant(-(2.0**31), source, lanes)}")
+    lowered = builder.value(f"fsub {kind} {rest}, {constant(2.0**32, source, lanes)}")
+    raised = builder.value(f"fadd {kind} {rest}, {constant(2.0**32, source, lanes)}")
+    not_high = builder.value(f"select {flag} {low}, {kind} {raised}, {kind} {rest}")
+    centred = builder.value(f"select {flag} {high}, {kind} {lowered}, {kind} {not_high}")
     safe = builder.value(
         f"select {flag} {fits}, {kind} {centred}, {kind} {constant(0.0, source, lanes)}"
     )
