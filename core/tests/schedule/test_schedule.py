@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from graph_eval import evaluate
@@ -57,20 +59,39 @@ def test_matmul_with_bias_and_relu_is_one_kernel(device):
     check((product + c[0]).relu(), [a, b, c], device, kernels=1)
 
 
-def test_softmax_row_is_one_kernel_without_a_grid():
+@pytest.fixture
+def row_kernels(monkeypatch):
+    """Schedule as for a device whose loops run in order."""
+    module = sys.modules["tg_core.schedule.schedule"]
+    monkeypatch.setattr(module, "_has_row_kernels", lambda device: True)
+    monkeypatch.setattr(module, "_cache", {})
+
+
+def test_softmax_row_is_one_kernel_without_a_grid(row_kernels):
     a = make_input((32, 10), 0, "NULL")
     check(a[0].softmax(-1), [a], "NULL", kernels=1)
 
 
-def test_softmax_is_three_kernels_on_a_grid():
+def test_softmax_on_a_grid_stores_what_work_items_would_repeat():
     a = make_input((32, 10), 0, "PYTHON")
-    check(a[0].softmax(-1), [a], "PYTHON", kernels=3)
+    check(a[0].softmax(-1), [a], "PYTHON", kernels=4)
 
 
-def test_product_read_by_two_reductions_is_stored():
+def test_product_read_by_two_reductions_is_stored(row_kernels):
     a, b = make_input((32, 12), 0, "NULL"), make_input((12, 9), 1, "NULL")
     product = (a[0].reshape(32, 1, 12) * b[0].permute((1, 0)).reshape(1, 9, 12)).sum(2)
     check(product.softmax(-1), [a, b], "NULL", kernels=2)
+
+
+def test_layernorm_row_is_one_kernel_without_a_grid(row_kernels):
+    a, w = make_input((32, 10), 0, "NULL"), make_input((10,), 1, "NULL")
+    check(a[0].layernorm(eps=1e-5) * w[0], [a, w], "NULL", kernels=1)
+
+
+def test_batchnorm_puts_its_channels_outermost(row_kernels):
+    a = make_input((4, 16, 5), 0, "NULL")
+    centred = a[0] - a[0].mean((0, 2), keepdim=True)
+    check(centred / (centred.square().mean((0, 2), keepdim=True) + 1e-5).sqrt(), [a], "NULL", kernels=1)
 
 
 def test_operand_with_transcendental_is_stored_before_a_product():

@@ -36,6 +36,8 @@ ENOUGH_ROWS = 16
 """Rows that keep the threads busy when each is reduced by one of them."""
 ROW_WORK = 4
 """How many times more elements a reduction inside a row kernel may visit than the kernel writes."""
+ROW_VALUES = 256
+"""Values looked at to find the reductions that a row kernel would share."""
 
 
 @dataclass
@@ -185,11 +187,42 @@ class Chooser:
         if node.op in GroupOp.Movement or node.op is Ops.AFTER or not node.src:
             return False
         cost, heavy = self.facts.cost[node], node in self.facts.heavy
-        if heavy and len(demands) > 1:
+        if heavy and len(demands) > 1 and not self.shares_rows(node, demands):
             return True
         if (len(demands) - 1) * cost > REPEAT_BUDGET and self.facts.reads[node]:
             return True
         return any(self.repeats_work(node, d, heavy, cost) for d in demands)
+
+    def shares_rows(self, node: UOp, demands: list[Demand]) -> bool:
+        """Tell whether all demands, of one kernel, need the same elements of the same reductions, which the kernel then computes once."""
+        if not self.row_kernels or node.op is Ops.REDUCE_AXIS or len({d.kernel for d in demands}) > 1:
+            return False
+        reached = [self.reductions_reached(node, d.access) for d in demands]
+        return reached[0] is not None and all(r == reached[0] for r in reached)
+
+    def reductions_reached(self, node: UOp, access: Access) -> frozenset[tuple[UOp, Access]] | None:
+        """Return the reductions of stored data that an element needs, with their accesses; None when it needs too much."""
+        found: set[tuple[UOp, Access]] = set()
+        stack = [(node, access)]
+        seen = set(stack)
+        while stack:
+            current, at = stack.pop()
+            if current not in self.facts.heavy or (current in self.facts.expected and current is not node):
+                continue
+            if current.op is Ops.REDUCE_AXIS:
+                found.add((current, at))
+                continue
+            if is_materialised(current):
+                return None
+            inner = through_movement(current, at) if current.op in GroupOp.Movement else at
+            for source in current.src if current.op not in GroupOp.Movement else current.src[:1]:
+                item = (source, inner if source.shape else Access((), inner.valid))
+                if item not in seen:
+                    seen.add(item)
+                    stack.append(item)
+            if len(seen) > ROW_VALUES:
+                return None
+        return frozenset(found)
 
     def repeats_work(self, node: UOp, demand: Demand, heavy: bool, cost: int) -> bool:
         """Tell whether computing the node where this demand is would repeat expensive work."""

@@ -37,6 +37,8 @@ class Facts:
     """Nodes that compute a reduction of stored data on the way."""
     reads: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
     """Storage states that one kernel computing the node would read."""
+    expected: set[UOp] = field(default_factory=set)
+    """Storage, and values that will most likely get some: their readers were counted as reading memory."""
     cut: set[UOp] = field(default_factory=set)
     """Nodes to materialise because a kernel would grow too deep or read too many buffers."""
 
@@ -68,7 +70,7 @@ def collect_facts(order: Sequence[UOp], max_reads: int) -> Facts:
         for source in dict.fromkeys(node.src):
             readers[source] = readers.get(source, 0) + 1
     depth: dict[UOp, int] = {}
-    stored: set[UOp] = set()
+    stored = facts.expected
     nothing: frozenset[UOp] = frozenset()
     for node in order:
         if is_state(node):

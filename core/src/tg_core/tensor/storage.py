@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tg_core.callify import callify
 from tg_core.device import Device
 from tg_core.dtype import dtypes
-from tg_core.errors import DeviceError
 from tg_core.schedule import schedule_body
 from tg_core.tensor.assign import clone_node, record_write
 from tg_core.tensor.realize import Pending, realize_tensors
@@ -31,61 +30,39 @@ __all__ = [
 ]
 
 
-def _moved(x: Tensor, node: UOp, device: str | None) -> Tensor:
-    """Return a tensor of the node with the parameter flag of `x` and its gradient brought along."""
-    tensor = x._from_uop(node)
-    tensor.is_param = x.is_param
-    if x.grad is not None:
-        tensor.grad = x.grad.to(device)
-    return tensor
+clone = clone_node
 
 
-def clone(x: Tensor, device: str | tuple[str, ...] | None = None) -> Tensor:
-    """Return an independent copy, with storage on `device` (that of `x` unless given), filled when it is computed."""
-    target = _single(device)
-    return _moved(x, clone_node(x.uop, target), target)
-
-
-def _single(device: str | tuple[str, ...] | None) -> str | None:
-    if isinstance(device, tuple):
-        raise DeviceError(f"storage over several devices is not available yet, found {device}")
-    return device
-
-
-def to_device(x: Tensor, device: str | tuple[str, ...] | None) -> Tensor:
-    """Return `x` on another device: lazily, but with storage of its own where data enters or leaves."""
-    target = Device.canonicalize(_single(device))
-    own = x.uop.device
+def to_device(node: UOp, device: str | None) -> UOp:
+    """Return a node on another device: lazily, but with storage of its own where data enters or leaves."""
+    target = Device.canonicalize(device)
+    own = node.device
     if own is None or own == target:
-        return x
+        return node
     assert isinstance(own, str)
     if device_type(own) in CREATION_DEVICES or device_type(target) == "DISK":
-        return clone(x, target)
-    return _moved(x, x.uop.copy_to(target), target)
+        return clone_node(node, target)
+    return node.copy_to(target)
 
 
-def contiguous(x: Tensor) -> Tensor:
-    """Return `x` marked to be computed in contiguous layout, or itself when it is weak, marked, deviceless or storage."""
-    node = x.uop
+def contiguous(node: UOp) -> UOp:
+    """Return a node marked to be computed in contiguous layout, or itself when it is weak, marked, deviceless or storage."""
     if dtypes.is_weak(node.dtype) or node.op is Ops.CONTIGUOUS or node.device is None:
-        return x
-    while node.op in (Ops.DETACH, Ops.CONTIGUOUS_BACKWARD, Ops.RESHAPE):
-        node = node.src[0]
-    return x if has_buffer_identity(node, after_ok=True) else x._from_uop(x.uop.contiguous())
+        return node
+    looked = node
+    while looked.op in (Ops.DETACH, Ops.CONTIGUOUS_BACKWARD, Ops.RESHAPE):
+        looked = looked.src[0]
+    return node if has_buffer_identity(looked, after_ok=True) else node.contiguous()
 
 
-def assign_tensor(x: Tensor, value: Any) -> Tensor:
-    """Write `value`, broadcast, into `x`; scalars and lists take its dtype. A write to a file happens at once.
+def assign_tensor(x: Tensor, value: Tensor) -> Tensor:
+    """Write `value`, broadcast, into `x`; a write to a file happens at once.
 
     Raises:
-        DTypeError: a tensor value has another dtype.
-        DeviceMismatch: a tensor value is on another device and the target is not a file.
+        DTypeError: the value has another dtype.
+        DeviceMismatch: the value is on another device and the target is not a file.
         ShapeError: the value does not broadcast to the target.
     """
-    if not isinstance(value, type(x)):
-        value = x._value_like(value)
-    elif dtypes.is_weak(value.dtype):
-        value = value.cast(x.dtype)
     record_write(x, value)
     if isinstance(x.uop.device, str) and device_type(x.uop.device) == "DISK":
         realize_tensors([x])
