@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
 from tg_core.nn import pending
 from tg_core.nn.initializers import parameter
 from tg_core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tg_core.uop.ops import sint
 
 __all__ = ["BatchNorm", "BatchNorm2d"]
 
@@ -72,7 +77,7 @@ class BatchNorm:
 
     def _batch_statistics(self, x: Tensor) -> tuple[Tensor, Tensor]:
         axes = tuple(axis for axis in range(x.ndim) if axis != 1)
-        count = math.prod(int(x.shape[axis]) for axis in axes)
+        count = _known_product([x.shape[axis] for axis in axes])
         mean = x.mean(axis=axes)
         centred = x - mean.reshape(1, self.channels, *([1] * (x.ndim - 2)))
         variance = centred.square().mean(axis=axes)
@@ -92,6 +97,13 @@ class BatchNorm:
         kept = running * (1.0 - self.momentum)
         running.assign(kept + batch.detach().cast(running.dtype) * self.momentum)
         pending.note(running)
+
+
+def _known_product(sizes: Sequence[sint]) -> int:
+    known = [size for size in sizes if isinstance(size, int)]
+    if len(known) < len(sizes):
+        raise ShapeError("BatchNorm: the statistics of a batch need sizes that are known")
+    return math.prod(known)
 
 
 BatchNorm2d = BatchNorm

@@ -150,7 +150,7 @@ def test_unreadable_files_are_errors_invalid(tmp_path: Path) -> None:
 
 def test_a_dtype_without_name_is_an_error_invalid(tmp_path: Path) -> None:
     with pytest.raises(DTypeError, match="tensor 'x' is weak"):
-        safe_save({"x": Tensor(1)}, tmp_path / "x.safetensors")
+        safe_save({"x": Tensor.const(1)}, tmp_path / "x.safetensors")
 
 
 def test_without_the_package_the_error_names_the_extra_invalid(

@@ -136,7 +136,7 @@ def _read(descriptor: int, entry: Entry, path: str | os.PathLike[str]) -> np.nda
     data = np.empty(entry.nbytes, np.uint8)
     filled = 0
     while filled < entry.nbytes:
-        count = os.preadv(descriptor, [memoryview(data)[filled:]], entry.offset + filled)
+        count = os.preadv(descriptor, [data[filled:].data], entry.offset + filled)
         if count == 0:
             raise FileFormatError(
                 f"{os.fspath(path)}: offset {entry.offset + filled}: the file ends inside tensor"
@@ -150,8 +150,7 @@ def _to_tensor(data: np.ndarray, entry: Entry, device: str | None) -> Tensor:
     known = to_numpy(entry.dtype)
     if known is not None:
         return Tensor(data.view(known).reshape(entry.shape), device=device)
-    carrier = _BITS[entry.dtype.itemsize]
-    bits = data.view(to_numpy(carrier)).reshape(entry.shape)
+    bits = data.view(f"u{entry.dtype.itemsize}").reshape(entry.shape)
     return Tensor(bits, device=device).bitcast(entry.dtype)
 
 

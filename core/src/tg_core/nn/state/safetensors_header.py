@@ -14,7 +14,7 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 
 from tg_core.dtype import DType, dtypes
 from tg_core.errors import FileFormatError
@@ -175,7 +175,7 @@ def _check_layout(entries: list[Entry], start: int, size: int, path: str) -> Non
         raise _error(path, position, f"{size - position} bytes belong to no tensor")
 
 
-def _are_sizes(value: Any) -> bool:
+def _are_sizes(value: Any) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
 
 
