@@ -66,7 +66,9 @@ from tg_core.uop.ops import (
 )
 
 if TYPE_CHECKING:
+    from tg_core.device.interpreter import InterpreterProgram
     from tg_core.renderer import Renderer, Target
+    from tg_core.renderer.interpreter import InterpreterRenderer
     from tg_core.renderer.llvm_ir import LLVM_DTYPES, LLVM_OPS, LLVMRenderer
 
 __all__ = [
@@ -94,6 +96,8 @@ __all__ = [
     "Estimates",
     "GroupOp",
     "HostAllocator",
+    "InterpreterProgram",
+    "InterpreterRenderer",
     "Invalid",
     "KernelInfo",
     "LLVMRenderer",
@@ -129,6 +133,8 @@ __all__ = [
 ]
 
 _LAZY = {
+    "InterpreterProgram": "tg_core.device.interpreter",
+    "InterpreterRenderer": "tg_core.renderer.interpreter",
     "LLVM_DTYPES": "tg_core.renderer.llvm_ir",
     "LLVM_OPS": "tg_core.renderer.llvm_ir",
     "LLVMRenderer": "tg_core.renderer.llvm_ir",

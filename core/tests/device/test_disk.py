@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +116,16 @@ def test_a_path_may_contain_anything(tmp_path: Path) -> None:
     path = tmp_path / "a b:c;d+e"
     file_buffer(path, 2).copyin(b"ok")
     assert path.read_bytes() == b"ok"
+
+
+def test_a_file_nobody_reads_any_more_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "data.bin"
+    path.write_bytes(b"abcd")
+    buffer = file_buffer(path, 4)
+    device = weakref.ref(buffer.compiled)
+    view = buffer.as_memoryview()
+    assert file_buffer(path, 2).compiled is device()
+    del buffer
+    gc.collect()
+    assert device() is None
+    assert bytes(view) == b"abcd"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from typing import TypeAlias
 
 from tg_core.config import DEV
@@ -14,7 +15,7 @@ from tg_core.plugins.records import DeviceTypeRecord, InterfaceRecord
 
 __all__ = ["OpenDevices", "open_device"]
 
-OpenDevices: TypeAlias = dict[tuple[str, str | None, int], Compiled]
+OpenDevices: TypeAlias = MutableMapping[tuple[str, str | None, int], Compiled]
 """Opened devices by name, interface and physical index."""
 
 
@@ -130,7 +131,8 @@ def _open_with(
     interface: InterfaceRecord | None,
 ) -> Compiled:
     key = (name, interface.name if interface is not None else None, physical)
-    if key not in opened:
+    device = opened.get(key)
+    if device is None:
         _, index, location = split_name(name)
         request = OpenRequest(
             name=name,
@@ -142,8 +144,8 @@ def _open_with(
             interface_name=interface.name if interface is not None else None,
             catalog=catalog,
         )
-        opened[key] = _call_opener(record, request)
-    return opened[key]
+        device = opened[key] = _call_opener(record, request)
+    return device
 
 
 def _call_opener(record: DeviceTypeRecord, request: OpenRequest) -> Compiled:

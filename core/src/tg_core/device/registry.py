@@ -7,6 +7,7 @@ import difflib
 import sys
 import threading
 import warnings
+import weakref
 from typing import TYPE_CHECKING
 
 from tg_core.config import DEV
@@ -36,6 +37,8 @@ class DeviceRegistry:
         self._lock = threading.RLock()
         self._opened: OpenDevices = {}
         self._by_name: dict[tuple[str, str], Compiled] = {}
+        # A file is a device; one that no buffer needs any more is closed.
+        self._located: OpenDevices = weakref.WeakValueDictionary()
         self._defaults: dict[str, str] = {}
 
     @property
@@ -90,7 +93,9 @@ class DeviceRegistry:
         device = self._by_name.get(key)
         if device is None:
             with self._lock:
-                device = self._by_name[key] = self._open(canonical_name(name))
+                device = self._open(canonical_name(name))
+                if not device.location:
+                    self._by_name[key] = device
         return device
 
     def get_available_devices(self) -> list[str]:
@@ -118,6 +123,7 @@ class DeviceRegistry:
         """Close every opened device; a failure of one is printed and does not stop the others."""
         devices = list(self._opened.values())
         self._opened.clear()
+        self._located.clear()
         self._by_name.clear()
         self._defaults.clear()
         for device in reversed(devices):
@@ -194,7 +200,8 @@ class DeviceRegistry:
         device_type, _, location = split_name(name)
         self._require(device_type)
         self._check_location(device_type, location)
-        return open_device(self._catalog(), self._opened, name)
+        opened = self._located if location else self._opened
+        return open_device(self._catalog(), opened, name)
 
 
 def _warn_of_interpreter(reasons: list[str]) -> None:
