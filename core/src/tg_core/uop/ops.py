@@ -1,5 +1,6 @@
 """The names of the IR that programs, passes and backends import."""
 
+from tg_core.config import SPEC
 from tg_core.dtype import Invalid, dtypes
 from tg_core.uop.args import (
     BufferArg,
@@ -37,3 +38,7 @@ __all__ = [
     "sint",
     "to_uop",
 ]
+
+if SPEC.value >= 2:
+    # registers the verifier of new nodes; nothing else imports it this early
+    import tg_core.uop.spec  # noqa: F401
