@@ -163,7 +163,7 @@ class CreationMethods:
             raise DTypeError(f"from_blob: {dtype.name} has no width")
         sizes = checked_shape("from_blob", tuple(shape))
         count = math.prod(sizes)
-        name = Device.canonicalize(kwargs.get("device"))
+        name = Device.require(kwargs.get("device"))
         buffer = Buffer(name, count, dtype, options=BufferOptions(external=ptr))
         return Tensor._from_uop(new_buffer_uop(name, count, dtype, buffer).reshape(sizes))
 

@@ -96,7 +96,7 @@ class RandomMethods:
         count = prod(shape)
         if not isinstance(count, int):
             raise ShapeError(f"rand: the shape {shape_text(shape)} must not be symbolic")
-        key, counter = _key_and_counter(Device.canonicalize(device), (count + 1) // 2)
+        key, counter = _key_and_counter(Device.require(device), (count + 1) // 2)
         bits = cls.random_bits(cls._from_uop(key), cls._from_uop(counter), count)
         return bits.reshape(shape)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tg_core.callify import callify
 from tg_core.device import Buffer, Device, buffer_of
 from tg_core.dtype import dtypes
+from tg_core.engine import capture
 from tg_core.engine.realize import run_linear
 from tg_core.errors import DTypeError
 from tg_core.schedule import schedule_body
@@ -131,6 +132,7 @@ def run_sink(sink: UOp) -> None:
     """Schedule and run what a SINK of states asks for."""
     call = callify(sink)
     linear = schedule_body(call.src[0], Device.DEFAULT)
+    capture.record(linear, call.src[1:])
     run_linear(linear, [argument_of(a) for a in call.src[1:]])
 
 

@@ -50,7 +50,9 @@ def is_virtual(node: UOp) -> bool:
 def pending_storage(value: UOp, device: str | None) -> UOp:
     """Return a value as a pending write into fresh storage of its own, in its shape."""
     if dtypes.is_weak(value.dtype):
-        raise DTypeError(f"storage: {value.dtype.name} has no width, cast it to a concrete dtype first")
+        raise DTypeError(
+            f"storage: {value.dtype.name} has no width, cast it to a concrete dtype first"
+        )
     while value.op is Ops.CONTIGUOUS:
         value = value.src[0]
     buffer = new_buffer_uop(device, greatest_numel(value.shape), value.dtype)

@@ -238,7 +238,7 @@ def _placed(node: UOp, device: str | tuple[str, ...] | None, is_node: bool) -> U
 
     if isinstance(device, tuple):
         raise DeviceError("tensor: tensors over several devices are not available yet")
-    target = Device.canonicalize(device)
+    target = Device.require(device)
     if node.device == target or (node.device is None and target == Device.DEFAULT):
         return node
     if node.device is None:

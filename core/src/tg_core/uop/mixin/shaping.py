@@ -209,7 +209,7 @@ class ShapingMixin(IndexingMixin):
         lead = self.ndim - spatial
         result = self
         for number in range(spatial):
-            axis = lead + number
+            axis = lead + 2 * number
             size, taps = result.shape[axis], kernel[number]
             step, gap = stride[number], dilation[number]
             count = (size - gap * (taps - 1) - 1) // step + 1

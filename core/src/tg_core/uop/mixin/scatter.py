@@ -1,0 +1,154 @@
+"""Writing values to places that a tensor names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from tg_core.dtype import dtypes
+from tg_core.errors import DTypeError, ShapeError
+from tg_core.uop.mixin.shape_utils import resolve_axis, shape_text
+from tg_core.uop.mixin.sorting import SortingMixin
+from tg_core.uop.opcodes import Ops
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+class ScatterMixin(SortingMixin):
+    """`scatter scatter_reduce`."""
+
+    __slots__ = ()
+
+    def scatter(
+        self,
+        dim: int,
+        index: Self,
+        src: Any,
+        reduce: Literal["multiply", "add"] | None = None,
+    ) -> Self:
+        """Return self with `src` at the places that `index` names along `dim`.
+
+        The last write to a place wins; out of range writes nothing.
+
+        Args:
+            dim: the axis.
+            index: integers, with as many axes as self.
+            src: a scalar, or a tensor at least as large as `index`.
+            reduce: add to or multiply what is there instead of replacing it.
+
+        Raises:
+            DTypeError: `index` is no integer tensor, `src` has another dtype, or `reduce` is
+                unknown.
+            ShapeError: the shapes do not fit.
+        """
+        if reduce not in (None, "add", "multiply"):
+            raise DTypeError(f"scatter: reduce must be None, 'add' or 'multiply', found {reduce!r}")
+        if reduce is not None:
+            values = src if isinstance(src, type(self)) else self._filled(index, src)
+            return self.scatter_reduce(dim, index, values, "sum" if reduce == "add" else "prod")
+        axis, hits, values = self._scatter_parts("scatter", dim, index, src)
+        count = hits.shape[-2]
+        order = self._counting(count, dtypes.int32).unsqueeze(-1) + 1
+        last = hits.where(order, 0)._reduce(Ops.MAX, (hits.ndim - 2,), False)
+        chosen = values.unsqueeze(-2)._sum_where(
+            (last - 1)._matches(count), (*last.shape, count), last.ndim
+        )
+        return self._overlay(axis, chosen, last > 0)
+
+    def scatter_reduce(
+        self,
+        dim: int,
+        index: Self,
+        src: Self,
+        reduce: Literal["sum", "prod", "mean", "amax", "amin"],
+        include_self: bool = True,
+    ) -> Self:
+        """Return self with `src` combined into the places that `index` names along `dim`.
+
+        Args:
+            dim: the axis.
+            index: integers, with as many axes as self.
+            src: at least as large as `index`.
+            reduce: how values of one place are combined.
+            include_self: whether the value of self takes part where something is written.
+
+        Raises:
+            DTypeError: `reduce` is unknown, or the dtypes do not fit.
+            ShapeError: the shapes do not fit.
+        """
+        if reduce not in _REDUCTIONS:
+            raise DTypeError(
+                f"scatter_reduce: reduce must be one of {', '.join(_REDUCTIONS)}, found {reduce!r}"
+            )
+        axis, hits, values = self._scatter_parts("scatter_reduce", dim, index, src)
+        number = hits._as(dtypes.int32)._reduce(Ops.ADD, (hits.ndim - 2,), False)
+        spread = values.unsqueeze(-1)
+        written, own = number > 0, self.transpose(axis, self.ndim - 1)
+        own = own._cut_to(number.shape)
+        if reduce in ("sum", "mean"):
+            total = hits.where(spread, self._const(0, self.dtype))
+            result = total._reduce(Ops.ADD, (hits.ndim - 2,), False)
+            result = result + own if include_self else result
+            if reduce == "mean":
+                parts = (number + 1 if include_self else number).maximum(1)
+                integer = dtypes.is_int(self.dtype)
+                result = (
+                    result // parts._as(self.dtype) if integer else result / parts._as(self.dtype)
+                )
+        elif reduce == "prod":
+            factors = hits.where(spread, self._const(1, self.dtype))
+            result = factors._reduce(Ops.MUL, (hits.ndim - 2,), False)
+            result = result * own if include_self else result
+        else:
+            result = _extreme(hits, spread, own, reduce == "amax", include_self)
+        return self._overlay(axis, result, written)
+
+    def _filled(self, index: Self, value: Any) -> Self:
+        return self._const(value, self.dtype)._broadcast_to(index.shape)
+
+    def _scatter_parts(self, name: str, dim: int, index: Self, src: Any) -> tuple[int, Self, Self]:
+        """Return the axis, where index i hits place p as `(..., i, p)`, and the values `(..., i)`."""
+        axis = resolve_axis(name, dim, self.ndim)
+        self._check_index(name, axis, index)
+        values = src if isinstance(src, type(self)) else self._filled(index, src)
+        if values.dtype is not self.dtype:
+            raise DTypeError(
+                f"{name}: src of dtype {values.dtype.name} for self of dtype {self.dtype.name}"
+            )
+        small = values.ndim != index.ndim or any(
+            have < want for have, want in zip(values.shape, index.shape, strict=True)
+        )
+        if small:
+            raise ShapeError(
+                f"{name}: src of shape {shape_text(values.shape)} is smaller than the index of "
+                f"shape {shape_text(index.shape)}"
+            )
+        last = self.ndim - 1
+        size = self.shape[axis]
+        moved = values._cut_to(index.shape).transpose(axis, last)
+        return axis, index._wrapped(size).transpose(axis, last)._matches(size), moved
+
+    def _cut_to(self, shape: tuple[Any, ...]) -> Self:
+        return self.shrink(tuple((0, size) for size in shape))
+
+    def _overlay(self, axis: int, result: Self, written: Self) -> Self:
+        """Return self with `result`, whose axis is last, where `written`."""
+        last = self.ndim - 1
+        placed = result.transpose(axis, last).pad_to(self.shape)
+        return written.transpose(axis, last).pad_to(self.shape).where(placed, self)
+
+
+def _extreme(
+    hits: ScatterMixin, spread: ScatterMixin, own: ScatterMixin, greatest: bool, include: bool
+) -> ScatterMixin:
+    """Return the greatest or smallest value that reaches each place."""
+    dtype = own.dtype
+    values = spread if greatest else spread._reverse_order(dtype)
+    lowest = values._const(dtypes.min(dtype), dtype)
+    best = hits.where(values, lowest)._reduce(Ops.MAX, (hits.ndim - 2,), False)
+    best = best if greatest else best._reverse_order(dtype)
+    if not include:
+        return best
+    return best.maximum(own) if greatest else best.minimum(own)
