@@ -27,8 +27,11 @@ def new_buffer_uop(
         size: how many elements.
         dtype: of which dtype.
         buffer: existing storage to use.
+
+    Raises:
+        DeviceNotFound: no plugin in use registers the device's type.
     """
-    name = Device.canonicalize(device)
+    name = Device.require(device)
     uop = UOp(Ops.BUFFER, (), BufferArg(next(_slots), dtype, size, name))
     _storage[uop] = buffer if buffer is not None else Buffer(name, size, dtype)
     return uop

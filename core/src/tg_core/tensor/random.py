@@ -41,24 +41,23 @@ class _Generator:
 _generator = _Generator()
 
 
-def _variable(name: str, value: int) -> UOp:
-    """Return a uint32 as a bound variable."""
-    return UOp.variable(name, 0, _WORD, dtypes.uint32).bind(value)
+def _variable(name: str, value: int, most: int, dtype: DType) -> UOp:
+    """Return a bound variable."""
+    return UOp.variable(name, 0, most, dtype).bind(value)
+
+
+SEED_LOW, SEED_HIGH, COUNTER = "rng_seed_lo", "rng_seed_hi", "rng_counter"
+"""Names of the variables of a draw, which the JIT binds anew at each replay."""
 
 
 def _key_and_counter(device: str, blocks: int) -> tuple[UOp, UOp]:
     """Return the key and the first counter of a draw as 64-bit scalars."""
     seed, first = _generator.seed, _generator.take(device, blocks)
-    halves = {
-        "rng_seed_lo": seed & _WORD,
-        "rng_seed_hi": seed >> 32 & _WORD,
-        "rng_counter_lo": first & _WORD,
-        "rng_counter_hi": first >> 32 & _WORD,
-    }
-    low_seed, high_seed, low, high = (
-        _variable(name, value).cast(dtypes.uint64) for name, value in halves.items()
-    )
-    return (high_seed << 32) | low_seed, (high << 32) | low
+    low = _variable(SEED_LOW, seed & _WORD, _WORD, dtypes.uint32).cast(dtypes.uint64)
+    high = _variable(SEED_HIGH, seed >> 32, _WORD, dtypes.uint32).cast(dtypes.uint64)
+    # variables are passed as signed 64-bit values
+    counter = _variable(COUNTER, first, (1 << 63) - 1, dtypes.uint64)
+    return (high << 32) | low, counter
 
 
 class RandomMethods:

@@ -35,7 +35,7 @@ clone = clone_node
 
 def to_device(node: UOp, device: str | None) -> UOp:
     """Return a node on another device: lazily, but with storage of its own where data enters or leaves."""
-    target = Device.canonicalize(device)
+    target = Device.require(device)
     own = node.device
     if own is None or own == target:
         return node
