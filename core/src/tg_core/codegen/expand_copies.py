@@ -111,17 +111,12 @@ class _Expander:
         self.copies[node] = results
 
     def _end(self, node: UOp) -> None:
+        """Close the loops once, around the copies for every expanded range, also those that are closed further out."""
         body, loops = node.src[0], node.src[1:]
         kept = tuple(self.copies[r][0] for r in loops if r not in self.order)
-        closed = tuple(r for r in loops if r in self.order)
-        outer = tuple(d for d in self.dims[body] if d not in closed)
-        copies = self._spread(body, (*outer, *closed))
-        count = math.prod(self.sizes[r] for r in closed)
-        self.dims[node] = outer
-        self.copies[node] = [
-            UOp.group(*dict.fromkeys(copies[i : i + count])).end(*kept)
-            for i in range(0, len(copies), count)
-        ]
+        copies = dict.fromkeys(self.copies[body])
+        self.dims[node] = ()
+        self.copies[node] = [UOp.group(*copies).end(*kept)]
 
 
 def expand_copies(sink: UOp) -> UOp:
