@@ -36,10 +36,11 @@ def hidden(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_every_pair_of_devices(hidden: str, tmp_path: Path) -> None:
-    devices = ["PYTHON", "PYTHON:1", "NPY", hidden, f"DISK:{tmp_path}/a"]
-    for target_device, source_device in itertools.product(devices, devices):
-        if target_device == source_device and target_device.startswith("DISK"):
-            continue
+    devices = ["PYTHON", "PYTHON:1", "NPY", hidden]
+    targets = [*devices, f"DISK:{tmp_path}/target"]
+    sources = [*devices, f"DISK:{tmp_path}/source"]
+    for target_device, source_device in itertools.product(targets, sources):
+        (tmp_path / "target").unlink(missing_ok=True)
         source = Buffer(source_device, 100, dtypes.int32).copyin(DATA.tobytes())
         target = Buffer(target_device, 100, dtypes.int32)
         copy_buffer(target, source)

@@ -102,6 +102,9 @@ class Allocator:
     cached: ClassVar[bool] = True
     """Whether freed memory is kept for reuse by core. Off where memory is cheap or has a name."""
 
+    view_writable: ClassVar[bool] = True
+    """Whether what `as_memoryview` returns may be written, and exists before the first write."""
+
     def __init__(self, device: Compiled) -> None:
         self.device = device
 

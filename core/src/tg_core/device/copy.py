@@ -34,7 +34,7 @@ def copy_buffer(target: Buffer, source: Buffer) -> None:
         target.opaque, source.opaque, target.nbytes, source.compiled
     ):
         return
-    view = target.host_view()
+    view = target.host_view() if target.compiled.allocator.view_writable else None
     if view is not None and not view.readonly:
         source.copyout(view)
         return
