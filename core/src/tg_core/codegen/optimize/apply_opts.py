@@ -57,15 +57,14 @@ def _remaining(rng: UOp, size: UOp) -> UOp:
 def _chunk(sink: UOp, rng: UOp, amount: int) -> UOp:
     """Make a range a grid index of chunks; the last chunk is shorter where the amount does not divide the size."""
     size = rng.src[0]
-    count = (size + (amount - 1)) // amount
-    grid = UOp(Ops.RANGE, (_settled(count),), (*rng.arg[:-1], AxisType.GLOBAL))
+    grid = _part_of(sink, rng, AxisType.GLOBAL, _settled((size + (amount - 1)) // amount))
     known = constant_size(rng)
     if known is not None and known % amount == 0:
         length = UOp.const(amount)
     else:
         # min(amount, size - grid * amount), written so that its bounds are seen
         length = UOp(Ops.MAX, (UOp.const(-amount), grid * amount - size)) * -1
-    inner = _part_of(sink, rng, axis_type(rng), length)
+    inner = _remaining(rng, length)
     return replace_ranges(sink, {rng: (grid * amount + inner, (grid, inner))})
 
 
