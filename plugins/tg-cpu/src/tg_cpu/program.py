@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,8 @@ _KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 class CPUProgram:
     """A kernel in memory: `void name(void *args, int64_t chunk)`.
 
-    `args` is an array of 8-byte slots: the addresses of the buffers, then the variables. Every call builds its own, so a program may
-    be called from several threads at once.
+    `args` is an array of 8-byte slots: the addresses of the buffers, then the variables. Every call
+    packs its own, so a program may be called from several threads at once.
 
     Args:
         name: the entry point.
@@ -29,15 +30,15 @@ class CPUProgram:
         slots: number of buffers and variables.
     """
 
-    __slots__ = ("_call", "_library", "_run", "_slots", "address")
+    __slots__ = ("_call", "_library", "_pack", "_run", "address")
 
     def __init__(self, name: str, binary: bytes, slots: int) -> None:
         self._library = jit.linker().link(binary, (name,))
         self.address = self._library.addresses[name]
         """Address of the function, for compiled host programs."""
         self._call: Any = _KERNEL(self.address)
-        self._run: Any = pool().run
-        self._slots: Any = ctypes.c_int64 * slots
+        self._run: Any = None
+        self._pack = struct.Struct(f"={slots}q").pack
 
     def __call__(
         self,
@@ -48,14 +49,14 @@ class CPUProgram:
         wait: bool = False,
     ) -> float | None:
         """Run the kernel; see `tg_core.backend.Program`. Always complete on return."""
-        args = self._slots(*[memory.address for memory in buffers], *values)
+        args = self._pack(*[memory.address for memory in buffers], *values)
         chunks = global_size[0]
-        if not wait:
-            if chunks == 1:
-                self._call(args, 0)
-            else:
-                self._run(self.address, args, chunks)
-            return None
-        start = time.perf_counter()
-        self._run(self.address, args, chunks)
-        return time.perf_counter() - start
+        start = time.perf_counter() if wait else 0.0
+        if chunks == 1:
+            self._call(args, 0)
+        else:
+            if self._run is None:
+                # kernels of one chunk never need the pool, whose compilation takes a while
+                self._run = pool().run
+            self._run(self.address, args, chunks)
+        return time.perf_counter() - start if wait else None
