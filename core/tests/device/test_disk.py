@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tg_core.device import Buffer, Device
+from tg_core.device import Buffer, Device, GlobalCounters
 from tg_core.dtype import dtypes
 from tg_core.errors import DeviceError, FileFormatError
 
@@ -129,3 +129,11 @@ def test_a_file_nobody_reads_any_more_is_closed(tmp_path: Path) -> None:
     gc.collect()
     assert device() is None
     assert bytes(view) == b"abcd"
+
+
+def test_files_are_not_counted_as_memory(tmp_path: Path) -> None:
+    before = GlobalCounters.mem_used
+    buffer = file_buffer(tmp_path / "huge", 1 << 40)
+    assert GlobalCounters.mem_used == before
+    del buffer
+    assert GlobalCounters.mem_used == before

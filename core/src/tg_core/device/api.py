@@ -100,10 +100,7 @@ class Allocator:
     """
 
     cached: ClassVar[bool] = True
-    """Whether freed memory is kept for reuse by core. Off where memory is cheap or has a name."""
-
-    view_writable: ClassVar[bool] = True
-    """Whether what `as_memoryview` returns may be written, and exists before the first write."""
+    """Whether freed memory is kept for reuse by core."""
 
     def __init__(self, device: Compiled) -> None:
         self.device = device
@@ -172,7 +169,7 @@ class Compiled:
     | `TIMESTAMPS` | programs return device time when waited for |
     | `CREATION` | nothing; tells core that data starts its life here |
     | `DRY` | nothing; results are not to be looked at |
-    | `PERSISTENT` | device names carry a location, `OpenRequest.location` |
+    | `PERSISTENT` | device names carry a location, `OpenRequest.location`; `alloc` is free |
     """
 
     def __init__(self, request: OpenRequest) -> None:
@@ -210,8 +207,14 @@ class Compiled:
     def memory(self) -> MemoryPool:
         """The layer over the allocator that keeps freed memory for reuse and counts."""
         if self._memory is None:
-            keep = BUFFER_CACHE_MB.value << 20 if self.allocator.cached else 0
-            self._memory = MemoryPool(self.allocator, self.name, keep)
+            persistent = Capability.PERSISTENT in self.capabilities
+            keep = self.allocator.cached and not persistent
+            self._memory = MemoryPool(
+                self.allocator,
+                self.name,
+                keep_bytes=BUFFER_CACHE_MB.value << 20 if keep else 0,
+                counted=not persistent,
+            )
         return self._memory
 
     @property

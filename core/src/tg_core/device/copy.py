@@ -5,6 +5,7 @@ from __future__ import annotations
 from tg_core.device.buffer import Buffer
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
+from tg_core.plugins.capability import Capability
 
 __all__ = ["copy_buffer"]
 
@@ -34,7 +35,9 @@ def copy_buffer(target: Buffer, source: Buffer) -> None:
         target.opaque, source.opaque, target.nbytes, source.compiled
     ):
         return
-    view = target.host_view() if target.compiled.allocator.view_writable else None
+    # What is persistent is written, not mapped: it may not exist before the first write.
+    persistent = Capability.PERSISTENT in target.compiled.capabilities
+    view = None if persistent else target.host_view()
     if view is not None and not view.readonly:
         source.copyout(view)
         return

@@ -100,8 +100,6 @@ class DiskDevice(Compiled):
 class DiskAllocator(Allocator):
     """Ranges of the device's file. Views are ranges too; nothing is allocated."""
 
-    cached = False
-    view_writable = False
     device: DiskDevice
 
     def alloc(self, nbytes: int, options: BufferOptions) -> FileRange:

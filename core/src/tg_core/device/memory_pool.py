@@ -30,12 +30,16 @@ class MemoryPool:
         allocator: where memory comes from.
         name: the device, for messages.
         keep_bytes: how much freed memory to keep; 0 keeps none.
+        counted: whether what is held takes memory of this machine or its devices.
     """
 
-    def __init__(self, allocator: Allocator, name: str, keep_bytes: int) -> None:
+    def __init__(
+        self, allocator: Allocator, name: str, keep_bytes: int, counted: bool = True
+    ) -> None:
         self._allocator = allocator
         self._name = name
         self._keep_bytes = keep_bytes
+        self._counted = counted
         self._kept: OrderedDict[tuple[int, BufferOptions], list[Any]] = OrderedDict()
         self._returned: deque[tuple[Any, int, BufferOptions]] = deque()
         self._lock = threading.Lock()
@@ -61,16 +65,18 @@ class MemoryPool:
         opaque = self._reuse(size, options)
         if opaque is None:
             opaque = self._alloc_or_explain(size, options)
-        self._holders[id(opaque)] = (nbytes, label)
-        self.used += nbytes
-        GlobalCounters.take(nbytes)
+        if self._counted:
+            self._holders[id(opaque)] = (nbytes, label)
+            self.used += nbytes
+            GlobalCounters.take(nbytes)
         return opaque
 
     def free(self, opaque: Any, nbytes: int, options: BufferOptions) -> None:
         """Take memory back. Safe to call from a finalizer, on any thread."""
-        self._holders.pop(id(opaque), None)
-        self.used -= nbytes
-        GlobalCounters.give(nbytes)
+        if self._counted:
+            self._holders.pop(id(opaque), None)
+            self.used -= nbytes
+            GlobalCounters.give(nbytes)
         self._returned.append((opaque, max(nbytes, 1), options))
         if self._lock.acquire(blocking=False):
             try:

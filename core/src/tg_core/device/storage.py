@@ -7,6 +7,7 @@ import weakref
 
 from tg_core.device.buffer import Buffer
 from tg_core.device.registry import Device
+from tg_core.device.target import split_name
 from tg_core.dtype import DType
 from tg_core.errors import DeviceError
 from tg_core.uop.ops import BufferArg, Ops, UOp
@@ -33,7 +34,12 @@ def new_buffer_uop(
     """
     name = Device.require(device)
     uop = UOp(Ops.BUFFER, (), BufferArg(next(_slots), dtype, size, name))
-    _storage[uop] = buffer if buffer is not None else Buffer(name, size, dtype)
+    if buffer is None:
+        buffer = Buffer(name, size, dtype)
+        if split_name(name)[2]:
+            # Storage with a location is there whether or not anything was computed into it.
+            buffer.allocate()
+    _storage[uop] = buffer
     return uop
 
 
