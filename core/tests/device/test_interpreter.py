@@ -38,7 +38,9 @@ def compiled(linear: UOp) -> InterpreterProgram:
     return InterpreterProgram("k", renderer.compile(renderer.render("k", linear)))
 
 
-def run(linear: UOp, *buffers: np.ndarray, values: tuple[int, ...] = (), size: Any = (1, 1, 1)) -> None:
+def run(
+    linear: UOp, *buffers: np.ndarray, values: tuple[int, ...] = (), size: Any = (1, 1, 1)
+) -> None:
     compiled(linear)([b.view(np.uint8) for b in buffers], values, size)
 
 
@@ -95,7 +97,9 @@ def test_bool_ops() -> None:
         Ops.ADD: x | y, Ops.SUB: x ^ y, Ops.MUL: x & y, Ops.MAX: x | y, Ops.AND: x & y, Ops.OR: x | y,
         Ops.XOR: x ^ y, Ops.CMPLT: ~x & y, Ops.CMPNE: x ^ y, Ops.CMPEQ: x == y,
     }.items():  # fmt: skip
-        np.testing.assert_array_equal(run_map(op, dtypes.bool, (a, b), (dtypes.bool,) * 2), want, str(op))
+        np.testing.assert_array_equal(
+            run_map(op, dtypes.bool, (a, b), (dtypes.bool,) * 2), want, str(op)
+        )
 
 
 @pytest.mark.parametrize("dtype", dtypes.floats, ids=str)
@@ -105,13 +109,26 @@ def test_float_ops(dtype: DType) -> None:
     wide = np.float64 if dtype is not dtypes.float64 else np.longdouble
     x, y = from_cells(a, dtype).astype(wide), from_cells(b, dtype).astype(wide)
     with np.errstate(all="ignore"):
-        table = {Ops.ADD: x + y, Ops.SUB: x - y, Ops.MUL: x * y, Ops.FDIV: x / y, Ops.MAX: np.maximum(x, y)}
+        table = {
+            Ops.ADD: x + y,
+            Ops.SUB: x - y,
+            Ops.MUL: x * y,
+            Ops.FDIV: x / y,
+            Ops.MAX: np.maximum(x, y),
+        }
         for op, want in table.items():
             if dtype is dtypes.float64 and op is not Ops.MAX:
-                narrow = {Ops.ADD: np.add, Ops.SUB: np.subtract, Ops.MUL: np.multiply, Ops.FDIV: np.divide}
+                narrow = {
+                    Ops.ADD: np.add,
+                    Ops.SUB: np.subtract,
+                    Ops.MUL: np.multiply,
+                    Ops.FDIV: np.divide,
+                }
                 want = narrow[op](from_cells(a, dtype), from_cells(b, dtype))
             got = run_map(op, dtype, (a, b), (dtype, dtype))
-            np.testing.assert_array_equal(got, rounded(np.asarray(want, np.float64), dtype), str(op))
+            np.testing.assert_array_equal(
+                got, rounded(np.asarray(want, np.float64), dtype), str(op)
+            )
         compare = {Ops.CMPLT: x < y, Ops.CMPNE: x != y, Ops.CMPEQ: x == y}
     for op in COMPARISONS:
         got = run_map(op, dtypes.bool, (a, b), (dtype, dtype))
@@ -247,9 +264,7 @@ def matmul_program(m: int, k: int, n: int) -> UOp:
     cell = acc.index(int32(0))
     zero = cell.store(UOp.const(0.0, dtypes.float32))
     loop = UOp.range(int32(k), 0)
-    a = UOp.param(1, dtypes.float32, (m * k,)).index(
-        row.alu(Ops.MUL, int32(k)).alu(Ops.ADD, loop)
-    )
+    a = UOp.param(1, dtypes.float32, (m * k,)).index(row.alu(Ops.MUL, int32(k)).alu(Ops.ADD, loop))
     b = UOp.param(2, dtypes.float32, (k * n,)).index(
         loop.alu(Ops.MUL, int32(n)).alu(Ops.ADD, column)
     )
@@ -392,7 +407,11 @@ def test_unrendered_values_are_errors() -> None:
 
 def test_text_is_stable() -> None:
     renderer = InterpreterRenderer("")
-    store = UOp.param(0, dtypes.float32, (2,)).index(int32(1)).store(UOp.const(-math.inf, dtypes.float32))
+    store = (
+        UOp.param(0, dtypes.float32, (2,))
+        .index(int32(1))
+        .store(UOp.const(-math.inf, dtypes.float32))
+    )
     assert renderer.render("k", linear_of(store)) == (
         '{"format": 1, "name": "k", "arguments": [0], "nodes": [\n'
         '["PARAM", "float32", 0, [], 2],\n'

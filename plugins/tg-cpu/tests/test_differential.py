@@ -40,7 +40,9 @@ def memory_of(array: np.ndarray) -> CPUMemory:
     return CPUMemory(array.ctypes.data, array.nbytes, array)
 
 
-def run_cpu(linear: UOp, buffers: list[np.ndarray], size: Any = (1, 1, 1), values: Any = ()) -> None:
+def run_cpu(
+    linear: UOp, buffers: list[np.ndarray], size: Any = (1, 1, 1), values: Any = ()
+) -> None:
     source = RENDERER.render("kernel", linear)
     program = CPUProgram("kernel", RENDERER.compile(source), len(buffers) + len(values))
     program([memory_of(b) for b in buffers], values, size)
@@ -153,7 +155,9 @@ def test_multiply_add(dtype: DType, lanes: int) -> None:
 
 
 @pytest.mark.parametrize("amount", [dtypes.uint8, dtypes.int64, dtypes.uint32], ids=str)
-@pytest.mark.parametrize("dtype", [dtypes.int8, dtypes.uint16, dtypes.int32, dtypes.uint64], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [dtypes.int8, dtypes.uint16, dtypes.int32, dtypes.uint64], ids=str
+)
 def test_shift_by_another_width(dtype: DType, amount: DType) -> None:
     for op in (Ops.SHL, Ops.SHR):
         check(op, dtype, (dtype, amount), pairs(dtype, amount), 0)
@@ -290,7 +294,9 @@ def test_chunks_are_the_grid() -> None:
     index = chunk.alu(Ops.MUL, int32(8))
     value = UOp.param(1, dtypes.int32, (128,)).index(index, 8).load()
     linear = linear_of(
-        UOp.param(0, dtypes.int32, (128,)).index(index, 8).store(value.alu(Ops.ADD, splat(chunk, 8)))
+        UOp.param(0, dtypes.int32, (128,))
+        .index(index, 8)
+        .store(value.alu(Ops.ADD, splat(chunk, 8)))
     )
     data = np.arange(128, dtype=np.int32)
     got = np.zeros(128, np.int32)
