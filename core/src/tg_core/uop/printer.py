@@ -224,6 +224,8 @@ def _infix(u: UOp, shown: dict[UOp, tuple[str, int]]) -> tuple[str, int]:
         space = "" if level >= 7 else " "
         return f"{left}{space}{symbol}{space}{right}", level
     inside = ", ".join(shown[s][0] for s in u.src)
+    if u.op is Ops.BITCAST:
+        return f"bitcast_{u.arg.name}({inside})", _ATOM
     return f"{u.op.name.lower()}({inside})", _ATOM
 
 
