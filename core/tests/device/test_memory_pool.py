@@ -132,14 +132,14 @@ def test_garbage_in_cycles_is_collected_before_giving_up() -> None:
 def test_exhaustion_names_wanted_held_and_the_largest_holders() -> None:
     allocator = CountingAllocator(capacity=10_000)
     pool = MemoryPool(allocator, "CARD:1", 1000)
-    held = [pool.alloc(4000, PLAIN, "1000 float32") for _ in range(2)]
-    held.append(pool.alloc(100, PLAIN, "25 int32"))
+    held = [pool.alloc(4000, PLAIN, "float32") for _ in range(2)]
+    held.append(pool.alloc(100, PLAIN, "int32"))
     with pytest.raises(OutOfMemory) as caught:
         pool.alloc(5000, PLAIN, "x")
     message = str(caught.value)
     assert message.startswith("CARD:1: out of memory: 5.00 KB wanted, 8.10 KB held by 3 buffers")
-    assert "8.00 KB: 2 x 1000 float32" in message
-    assert "100 B: 1 x 25 int32" in message
+    assert "8.00 KB: 2 x 4.00 KB float32" in message
+    assert "100 B: 1 x 100 B int32" in message
     assert "the card is full" in message
     # The device is usable again afterwards.
     pool.free(held.pop(0), 4000, PLAIN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from tg_core.config import BUFFER_CACHE_MB, DEV
 from tg_core.device.memory_pool import MemoryPool
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Allocator", "BufferOptions", "Compiled", "OpenRequest", "Program"]
 
 
-@dataclass(frozen=True)
-class BufferOptions:
+class BufferOptions(NamedTuple):
     """How memory is wanted, beyond its size."""
 
     host_access: bool = False

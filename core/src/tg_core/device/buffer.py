@@ -127,8 +127,7 @@ class Buffer:
         if root._opaque is not None:
             raise DeviceError(f"{self.device}: {self!r} is already allocated")
         pool = root.compiled.memory
-        label = f"{root.size} {root.dtype.name}"
-        root._opaque = pool.alloc(root.nbytes, root.options, label)
+        root._opaque = pool.alloc(root.nbytes, root.options, root.dtype.name)
         root._pool = pool
         return self
 

@@ -184,7 +184,7 @@ def _block(
     global_size: tuple[int, ...],
     local_size: tuple[int, ...],
 ) -> Frame:
-    """Return the frame of `count` groups from number `first` on; `gidx0` and `lidx0` vary fastest."""
+    """Return the frame of `count` groups from `first` on; `gidx0` and `lidx0` vary fastest."""
     per_group = prod(local_size)
     item = np.arange(count * per_group, dtype=np.int64)
     group, local = item // per_group, item % per_group

@@ -53,7 +53,7 @@ def _fdiv(x: list[Array], dtype: DType) -> Array:
 
 
 def _safe_divisor(x: list[Array]) -> tuple[Array, Array]:
-    """Return a divisor without zeros and without the overflowing -1, and where the true one is zero."""
+    """Return a divisor without zeros and overflowing -1s, and where the true one is zero."""
     zero = x[1] == 0
     unsafe = zero
     if x[0].dtype.kind == "i":

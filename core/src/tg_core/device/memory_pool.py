@@ -55,7 +55,7 @@ class MemoryPool:
         Args:
             nbytes: how much, in bytes.
             options: how it is wanted.
-            label: what holds it, for the message of `OutOfMemory`.
+            label: the dtype of what holds it, for the message of `OutOfMemory`.
 
         Raises:
             OutOfMemory: there is no room, also after everything kept was released and garbage was
@@ -165,7 +165,8 @@ class MemoryPool:
         holders = Counter(self._holders.values())
         ranked = sorted(holders.items(), key=_by_total, reverse=True)
         for (nbytes, label), count in ranked[:TOP_HOLDERS]:
-            lines.append(f"  {format_bytes(nbytes * count)}: {count} x {label or 'buffer'}")
+            total, each = format_bytes(nbytes * count), format_bytes(nbytes)
+            lines.append(f"  {total}: {count} x {each} {label}".rstrip())
         if cause is not None and str(cause):
             lines.append(f"  the allocator said: {cause}")
         return "\n".join(lines)

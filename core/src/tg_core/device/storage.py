@@ -12,7 +12,7 @@ from tg_core.dtype import DType
 from tg_core.errors import DeviceError
 from tg_core.uop.ops import BufferArg, Ops, UOp
 
-__all__ = ["bind_buffer", "buffer_of", "new_buffer_uop"]
+__all__ = ["bind_buffer", "buffer_of", "new_buffer_uop", "slot_mark"]
 
 _storage: weakref.WeakKeyDictionary[UOp, Buffer] = weakref.WeakKeyDictionary()
 _slots = itertools.count(1)
@@ -62,3 +62,8 @@ def bind_buffer(uop: UOp, buffer: Buffer) -> None:
             f"bind_buffer: {buffer!r} for a BUFFER of {arg.size} {arg.dtype.name} on {arg.device}"
         )
     _storage[uop] = buffer
+
+
+def slot_mark() -> int:
+    """Return a number that slots of existing nodes lie below, and those of nodes made later above."""
+    return next(_slots)
