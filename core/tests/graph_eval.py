@@ -61,7 +61,10 @@ def as_dtype(value: np.ndarray, dtype: DType) -> np.ndarray:
 
 
 def _threefry(counter: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """Threefry-2x32 with 20 rounds (Salmon et al., SC 2011), both operands packed low word first."""
+    """Threefry-2x32 with 20 rounds (Salmon et al., SC 2011).
+
+    Both operands packed low word first.
+    """
     mask = 0xFFFFFFFF
     low, high = (counter & np.uint64(mask)), counter >> np.uint64(32)
     keys = [key & np.uint64(mask), key >> np.uint64(32)]

@@ -12,8 +12,6 @@ from tg_core.uop.mixin.shape_utils import shape_text
 from tg_core.uop.ops import UOp
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from tg_core.tensor.tensor import Tensor
 
 

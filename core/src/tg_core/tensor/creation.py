@@ -179,7 +179,7 @@ class CreationMethods:
         import gzip
         import urllib.request
 
-        with urllib.request.urlopen(url) as response:  # noqa: S310 - the caller chose the scheme
+        with urllib.request.urlopen(url) as response:
             content = response.read()
         from tg_core.tensor.tensor import Tensor
 

@@ -1,4 +1,7 @@
-"""Data from outside as graph nodes: scalars, nested lists, bytes, numpy arrays, memory views and files."""
+"""Data from outside as graph nodes: scalars, nested lists, bytes, numpy arrays.
+
+Memory views and files.
+"""
 
 from __future__ import annotations
 

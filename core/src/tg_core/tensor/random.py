@@ -17,8 +17,6 @@ from tg_core.uop.mixin.shape_utils import flatten_args, prod, shape_text
 from tg_core.uop.ops import UOp
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from tg_core.tensor.tensor import Tensor
 
 _WORD = 0xFFFFFFFF
@@ -41,13 +39,24 @@ class _Generator:
 _generator = _Generator()
 
 
+def random_state() -> tuple[int, dict[str, int]]:
+    """Return the seed, and the table of blocks drawn by device.
+
+    Writing to the table advances the streams.
+    """
+    return _generator.seed, _generator.drawn
+
+
 def _variable(name: str, value: int, most: int, dtype: DType) -> UOp:
     """Return a bound variable."""
     return UOp.variable(name, 0, most, dtype).bind(value)
 
 
 SEED_LOW, SEED_HIGH, COUNTER = "rng_seed_lo", "rng_seed_hi", "rng_counter"
-"""Names of the variables of a draw, which the JIT binds anew at each replay."""
+"""Names of the variables of a draw (the counter's is followed by the device).
+
+Which the JIT binds anew at each replay.
+"""
 
 
 def _key_and_counter(device: str, blocks: int) -> tuple[UOp, UOp]:
@@ -56,7 +65,7 @@ def _key_and_counter(device: str, blocks: int) -> tuple[UOp, UOp]:
     low = _variable(SEED_LOW, seed & _WORD, _WORD, dtypes.uint32).cast(dtypes.uint64)
     high = _variable(SEED_HIGH, seed >> 32, _WORD, dtypes.uint32).cast(dtypes.uint64)
     # variables are passed as signed 64-bit values
-    counter = _variable(COUNTER, first, (1 << 63) - 1, dtypes.uint64)
+    counter = _variable(f"{COUNTER}:{device}", first, (1 << 63) - 1, dtypes.uint64)
     return (high << 32) | low, counter
 
 
@@ -101,7 +110,10 @@ class RandomMethods:
 
     @classmethod
     def _kept(cls, value: Tensor, device: str | None, contiguous: bool) -> Tensor:
-        """Return a drawn value with storage of its own when `contiguous`, so it stays what it is."""
+        """Return a drawn value with storage of its own when `contiguous`.
+
+        So it stays what it is.
+        """
         if contiguous and 0 not in value.shape:
             return value.clone(device)
         return value
@@ -305,7 +317,9 @@ class RandomMethods:
         return (chosen if self.ndim == 2 else chosen.squeeze(0)).cast(dtypes.int32)
 
     def dropout(self: Tensor, p: float = 0.5) -> Tensor:
-        """Return self with each value zeroed with probability `p` and the others scaled, in training.
+        """Return self with each value zeroed with probability `p` and the others scaled.
+
+        In training.
 
         The mask is kept in storage, so that the gradient sees the same one.
 

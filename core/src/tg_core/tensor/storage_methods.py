@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
 from tg_core.errors import DeviceError, ShapeError
+from tg_core.tensor.gradient_rules import put_back
 from tg_core.uop.mixin.shape_utils import shape_text
+from tg_core.uop.ops import GroupOp, Ops
 
 if TYPE_CHECKING:
     from tg_core.tensor.tensor import Tensor
@@ -54,7 +56,10 @@ class StorageMethods:
         return self if node is self.uop else self._moved(node)
 
     def _moved(self: Tensor, node: UOp) -> Tensor:
-        """Return a tensor of `node` that keeps the parameter flag, and the gradient on its device."""
+        """Return a tensor of `node` that keeps the parameter flag.
+
+        And the gradient on its device.
+        """
         moved = self._from_uop(node)
         moved.is_param = self.is_param
         if self.grad is not None and node.device is not None:
@@ -82,7 +87,13 @@ class StorageMethods:
         value = x if isinstance(x, type(self)) else self._value_like(x)
         if dtypes.is_weak(value.dtype):
             value = value.cast(self.dtype)
-        return storage.assign_tensor(self, value)
+        base = strided_base(self.uop)
+        if base is None:
+            return storage.assign_tensor(self, value)
+        # a strided view is no range of its storage: the storage takes the whole new value
+        placed, written = put_back(base, self.uop, value._put_shape(self.shape).uop)
+        storage.assign_tensor(self._from_uop(base), self._from_uop(written.where(placed, base)))
+        return self
 
     def replace(self: Tensor, x: Tensor) -> Tensor:
         """Take over the graph of `x`; return self.
@@ -135,6 +146,26 @@ class StorageMethods:
     def shard_like(self: Tensor, y: Tensor) -> Tensor:
         """Return self placed as `y` is."""
         return self.to(y.device)
+
+
+def strided_base(view: UOp) -> UOp | None:
+    """Return the storage under a strided view that padding rounds up to whole strides, else None.
+
+    Such a view is SHRINK(RESHAPE(PAD(x))): the padding is cut off again.
+    """
+    padded = False
+    above: tuple[UOp, ...] = ()
+    while view.op in GroupOp.Movement:
+        if view.op is Ops.EXPAND:
+            return None
+        if view.op is Ops.PAD:
+            if [node.op for node in above[-2:]] != [Ops.SHRINK, Ops.RESHAPE]:
+                return None
+            padded = True
+        above = (*above[-1:], view)
+        view = view.src[0]
+    is_storage = view.op in (Ops.BUFFER, Ops.AFTER, Ops.PARAM)
+    return view if padded and is_storage else None
 
 
 def _one_device(name: str, device: str | tuple[str, ...] | None) -> str | None:

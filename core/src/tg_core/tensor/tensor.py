@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import pathlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -157,7 +156,8 @@ class Tensor(
     def __bool__(self) -> bool:
         if self.numel() != 1:
             raise ShapeError(
-                f"bool: the truth of a tensor of shape {self.shape} is ambiguous, use any() or all()"
+                f"bool: the truth of a tensor of shape {self.shape} is ambiguous, use any() or "
+                f"all()"
             )
         return bool(self.item())
 

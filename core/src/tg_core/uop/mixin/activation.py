@@ -34,7 +34,7 @@ class ActivationMixin(MatmulMixin):
         """Return `1 / (1 + exp(-self))`."""
         wide = self._wide()
         # e^x for negative and e^-x for positive x never overflows, so no gradient is inf * 0
-        decay = (-wide.abs()).exp()
+        decay = (-wide._magnitude()).exp()
         small = decay / (1.0 + decay)
         return (wide < 0.0).where(small, 1.0 / (1.0 + decay))._narrow(self)
 
@@ -58,7 +58,9 @@ class ActivationMixin(MatmulMixin):
     def softplus(self, beta: float = 1.0) -> Self:
         """Return `log(1 + exp(beta * self)) / beta`."""
         wide = self._wide() * beta
-        return ((wide.maximum(0.0) + (-wide.abs()).exp().log1p()) * (1 / beta))._narrow(self)
+        return (
+            ((wide < 0.0).where(0.0, wide) + (-wide._magnitude()).exp().log1p()) * (1 / beta)
+        )._narrow(self)
 
     def softsign(self) -> Self:
         """Return `self / (1 + |self|)`."""

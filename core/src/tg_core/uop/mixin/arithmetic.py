@@ -21,7 +21,9 @@ class ArithmeticMixin(OpBase):
     # *** casts ***
 
     def cast(self, dtype: DTypeLike) -> Self:
-        """Return the values converted to `dtype`; floats truncate toward zero on the way to integers.
+        """Return the values converted to `dtype`.
+
+        Floats truncate toward zero on the way to integers.
 
         Raises:
             DTypeError: the dtype is unknown or holds no values.
@@ -84,7 +86,8 @@ class ArithmeticMixin(OpBase):
         if dtypes.is_float(self.dtype):
             return self._binary(Ops.FDIV, other, reverse)
         if dtypes.is_float(other.dtype):
-            # an integer array meets a float: the common dtype is found first, a Python float commits to the default width
+            # an integer array meets a float: the common dtype is found first, a Python float
+            # commits to the default width
             return self._as(self._result_dtype(self.dtype, other.dtype))._binary(
                 Ops.FDIV, other, reverse
             )
@@ -112,7 +115,9 @@ class ArithmeticMixin(OpBase):
     def div(
         self, x: Any, reverse: bool = False, rounding_mode: Literal["trunc", "floor"] | None = None
     ) -> Self:
-        """Return `self / x`; with a rounding mode the quotient is rounded and integers stay integers.
+        """Return `self / x`.
+
+        With a rounding mode the quotient is rounded, and integers stay integers.
 
         Raises:
             DTypeError: the rounding mode is unknown.
@@ -151,7 +156,8 @@ class ArithmeticMixin(OpBase):
         if lhs.dtype is not rhs.dtype:
             lhs, rhs = lhs._match_dtypes(rhs)
         concrete = rhs.dtype if dtypes.is_weak(lhs.dtype) else lhs.dtype
-        # an order-reversing involution turns max into min; negation would overflow on the least and on unsigned integers
+        # an order-reversing involution turns max into min; negation would overflow on the least
+        # and on unsigned integers
         return (
             lhs._reverse_order(concrete)
             ._binary(Ops.MAX, rhs._reverse_order(concrete))
@@ -170,7 +176,10 @@ class ArithmeticMixin(OpBase):
         return self._apply(op, src)
 
     def usum(self, *uops: Self) -> Self:
-        """Return the sum of self and all others as a balanced tree, which keeps the graph shallow."""
+        """Return the sum of self and all others as a balanced tree.
+
+        Which keeps the graph shallow.
+        """
         return _balanced(Ops.ADD, [self, *uops])
 
     def uprod(self, *uops: Self) -> Self:

@@ -1,4 +1,7 @@
-"""What the shared op surface needs from the class that carries it, and how operands meet: coercion, promotion, broadcasting."""
+"""What the shared op surface needs from the class that carries it.
+
+And how operands meet: coercion, promotion, broadcasting.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _SCALARS = (int, float, bool, InvalidType)
 
 
 def _fit_scalar(value: Any, kind: str) -> Any:
-    """Return a Python scalar in the kind of its neighbour when nothing is lost: an int beside floats is a float."""
+    """Return a Python scalar in the kind of its neighbour: an int beside floats is a float."""
     if isinstance(value, InvalidType):
         return value
     if kind in ("float", "weakfloat"):
@@ -34,12 +37,18 @@ def _fit_scalar(value: Any, kind: str) -> Any:
 
 
 class OpBase:
-    """The primitives that `UOp` and `Tensor` define; every mixin is written in terms of these alone."""
+    """The primitives that `UOp` and `Tensor` define.
+
+    Every mixin is written in terms of these alone.
+    """
 
     __slots__ = ()
 
     _WEAK_RESULTS: bool = True
-    """Whether an operation on Python scalars alone stays weak (`UOp`), or commits to the default width (`Tensor`)."""
+    """Whether an operation on Python scalars alone stays weak (`UOp`).
+
+    Or commits to the default width (`Tensor`).
+    """
 
     @property
     def dtype(self) -> DType:
@@ -92,12 +101,15 @@ class OpBase:
         operand = other if type(other) is type(self) else self._coerce(other)
         if operand is None:
             raise DTypeError(
-                f"{name}: expected {type(self).__name__}, bool, int or float, found {type(other).__name__}"
+                f"{name}: expected {type(self).__name__}, bool, int or float, found "
+                f"{type(other).__name__}"
             )
         return operand
 
     def ufix(self, x: Any) -> Self:
-        """Return the scalar `x` as a constant that takes the dtype of self, or `x` itself when it is a node.
+        """Return the scalar `x` as a constant that takes the dtype of self.
+
+        Or `x` itself when it is a node.
 
         A Python float stays weak against an integer, so that the pair promotes.
         """
@@ -110,20 +122,29 @@ class OpBase:
         return self if self.dtype is dtype else self._apply(Ops.CAST, (), dtype)
 
     def _result_dtype(self, *operand_dtypes: DType) -> DType:
-        """Return the common dtype of operands, with weak results committed where this class wants that."""
+        """Return the common dtype of operands.
+
+        With weak results committed where this class wants that.
+        """
         result = promote_concrete(*operand_dtypes)
         if dtypes.is_weak(result) and dtypes.bool in operand_dtypes and not self._WEAK_RESULTS:
             return dtypes.default_float() if result is dtypes.weakfloat else dtypes.default_int()
         return result
 
     def _match_dtypes(self, other: Self) -> tuple[Self, Self]:
-        """Return both operands with equal dtypes, where a weak constant adapts to a concrete operand without a cast."""
+        """Return both operands with equal dtypes.
+
+        Where a weak constant adapts to a concrete operand without a cast.
+        """
         ours, theirs = self.dtype, other.dtype
         common = self._result_dtype(ours, theirs)
         return self._adapt(common), other._adapt(common)
 
     def _adapt(self, common: DType) -> Self:
-        """Return self as `common`; weak scalars of the same kind stay as they are, since an operand of that width fixes them."""
+        """Return self as `common`; weak scalars of the same kind stay as they are.
+
+        Since an operand of that width fixes them.
+        """
         dtype = self.dtype
         if dtype is common:
             return self
@@ -144,9 +165,13 @@ class OpBase:
         return result if aligned == shape else result._movement(Ops.EXPAND, shape)
 
     def _binary(self, op: Ops, other: Any, reverse: bool = False) -> Self:
-        """Return `op(self, other)` after coercion, promotion and broadcasting; `NotImplemented` for foreign operands."""
+        """Return `op(self, other)` after coercion, promotion and broadcasting.
+
+        `NotImplemented` for foreign operands.
+        """
         if type(other) is int and self.dtype.kind in _INT_KINDS:
-            # index arithmetic is the hot path: a bare int beside an integer needs neither promotion nor broadcasting
+            # index arithmetic is the hot path: a bare int beside an integer needs neither
+            # promotion nor broadcasting
             constant = self._const(other)
             return constant._apply(op, (self,)) if reverse else self._apply(op, (constant,))
         if type(other) is not type(self):
@@ -168,7 +193,7 @@ class OpBase:
         return result
 
     def _require_float(self) -> Self:
-        """Return self as a float: integers and bool go to the default float (`Tensor`) or weakfloat (weak nodes)."""
+        """Return self as a float: the default float, or weakfloat where results may be weak."""
         if dtypes.is_float(self.dtype):
             return self
         weak = self.dtype is dtypes.weakint and self._WEAK_RESULTS
@@ -177,5 +202,6 @@ class OpBase:
     def _require_int(self, name: str) -> None:
         if not dtypes.is_int(self.dtype) and self.dtype is not dtypes.bool:
             raise DTypeError(
-                f"{name}: expected an integer or bool operand, found {self.dtype.name} of shape {self.shape}"
+                f"{name}: expected an integer or bool operand, found {self.dtype.name} of shape "
+                f"{self.shape}"
             )

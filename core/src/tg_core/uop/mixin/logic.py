@@ -37,7 +37,10 @@ class LogicMixin(ArithmeticMixin):
         return self._at_most(x, True)
 
     def _at_most(self, x: Any, reverse: bool) -> Self:
-        """Return `self <= x` (`x <= self` when `reverse`); floats need both comparisons because NaN compares false to all."""
+        """Return `self <= x` (`x <= self` when `reverse`).
+
+        Floats need both comparisons because NaN compares false to all.
+        """
         other = x if type(x) is type(self) else self._coerce(x)
         if other is None:
             return NotImplemented
@@ -109,9 +112,11 @@ class LogicMixin(ArithmeticMixin):
         for operand in (value, amount):
             if not dtypes.is_int(operand.dtype):
                 raise DTypeError(
-                    f"{op.name.lower()}: expected integer operands, found {value.dtype.name} and {amount.dtype.name}"
+                    f"{op.name.lower()}: expected integer operands, found {value.dtype.name} and "
+                    f"{amount.dtype.name}"
                 )
-        # the result has the dtype of the shifted value, so the amount goes to it and never widens it
+        # the result has the dtype of the shifted value, so the amount goes to it and never widens
+        # it
         if not dtypes.is_weak(value.dtype):
             amount = amount._adapt(value.dtype)
         return value._binary(op, amount)
@@ -180,7 +185,9 @@ class LogicMixin(ArithmeticMixin):
         return mask.where(fill, self)
 
     def clamp(self, min_: Any = None, max_: Any = None) -> Self:
-        """Return self limited to `[min_, max_]`; NaN stays NaN, and `max_` wins where the limits cross.
+        """Return self limited to `[min_, max_]`; NaN stays NaN.
+
+        And `max_` wins where the limits cross.
 
         Raises:
             DTypeError: both limits are None.

@@ -1,6 +1,7 @@
 """Elementary functions built from the primitive ones.
 
-Floats narrower than 32 bits are widened around every composite function, so that the result is rounded once.
+Floats narrower than 32 bits are widened around every composite function, so that the result
+is rounded once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class MathMixin(PrimitiveMixin):
-    """Exponentials, logarithms, powers, trigonometric and hyperbolic functions, rounding, predicates on floats."""
+    """Exponentials, logarithms, powers, trigonometric and hyperbolic functions, rounding.
+
+    Predicates on floats.
+    """
 
     __slots__ = ()
 
@@ -61,7 +65,8 @@ class MathMixin(PrimitiveMixin):
         """Return `exp(self) - 1`, accurate near zero."""
         value = self._wide()
         half = (value * 0.5).clamp(-20.0, 20.0)
-        # 2 sinh(x/2) exp(x/2), with sinh by its series where the difference of exponentials would cancel
+        # 2 sinh(x/2) exp(x/2), with sinh by its series where the difference of exponentials would
+        # cancel
         series = 2.0 * half._sinh_series() * half.exp()
         return (value.abs() < 1.0).where(series, value.exp() - 1.0)._narrow(self)
 
@@ -131,7 +136,8 @@ class MathMixin(PrimitiveMixin):
             return self.reciprocal() if exponent == -1 else None
         if exponent < 0:
             raise DTypeError(
-                f"pow: {self.dtype.name} to the negative power {exponent} is no integer, cast to a float first"
+                f"pow: {self.dtype.name} to the negative power {exponent} is no integer, cast to "
+                f"a float first"
             )
         result, square, remaining = None, self, int(exponent)
         while remaining:
@@ -142,7 +148,10 @@ class MathMixin(PrimitiveMixin):
         return result
 
     def _integer_power(self, exponent: Self) -> Self:
-        """Return an exact integer power by squaring, wrapped to the width; a negative exponent gives the truncated reciprocal."""
+        """Return an exact integer power by squaring, wrapped to the width.
+
+        A negative exponent gives the truncated reciprocal.
+        """
         common = self._commit()._result_dtype(self._commit().dtype, exponent._commit().dtype)
         common = dtypes.default_int() if common is dtypes.bool else common
         base, power = self._as(common), exponent._as(common)
@@ -194,18 +203,19 @@ class MathMixin(PrimitiveMixin):
 
     def _atan_of(self, x: Self) -> Self:
         """Return the angle of the point `(x, self)` for `x >= 0`."""
-        y = self.abs()
+        y = self._magnitude()
         swapped = y > x
         low, high = swapped.where(x, y), swapped.where(y, x)
         both = low.eq(high) & high.ne(0.0)
         ratio = both.where(1.0, high.eq(0.0).where(0.0, low / high.eq(0.0).where(1.0, high)))
         angle = ratio._atan_unit()
         size = swapped.where(math.pi / 2 - angle, angle)
-        return self._sign_bit().where(-size, size)
+        return (self < 0.0).where(-size, size)
 
     def _atan_unit(self) -> Self:
         """Return the arc tangent for values in [0, 1]."""
-        # halving the angle twice brings the argument below tan(pi/16), where the series converges fast
+        # halving the angle twice brings the argument below tan(pi/16), where the series converges
+        # fast
         once = self / ((self * self + 1.0).sqrt() + 1.0)
         twice = once / ((once * once + 1.0).sqrt() + 1.0)
         terms = 13 if self.dtype is dtypes.float64 else 6
@@ -216,7 +226,8 @@ class MathMixin(PrimitiveMixin):
         """Return the angle of the point `(x, self)` in [-pi, pi], signs of zeros included."""
         y, x = self._require_float()._match_dtypes(self._operand(x, "atan2")._require_float())
         wide_y, wide_x = y._wide(), x._wide()
-        angle = wide_y.abs()._atan_of(wide_x.abs())
+        size = wide_y._sign_bit().where(-wide_y, wide_y)
+        angle = size._atan_of(wide_x.abs())
         angle = wide_x._sign_bit().where(math.pi - angle, angle)
         return wide_y._sign_bit().where(-angle, angle)._as(y.dtype)
 
@@ -235,7 +246,8 @@ class MathMixin(PrimitiveMixin):
     def tanh(self) -> Self:
         """Return the hyperbolic tangent."""
         wide = self._wide()
-        # 1 - 2/(e^2|x| + 1) loses digits near zero: there -expm1(-2|x|) / (2 + expm1(-2|x|)) would be exact, its series is used
+        # 1 - 2/(e^2|x| + 1) loses digits near zero: there -expm1(-2|x|) / (2 + expm1(-2|x|))
+        # would be exact, its series is used
         decay = (wide.abs() * -2.0).exp()
         large = (1.0 - decay) / (1.0 + decay)
         small = wide.clamp(-0.5, 0.5)
@@ -247,7 +259,7 @@ class MathMixin(PrimitiveMixin):
     def asinh(self) -> Self:
         """Return the inverse hyperbolic sine."""
         wide = self._wide()
-        size = wide.abs()
+        size = wide._magnitude()
         square = size * size
         exact = (size + square / ((square + 1.0).sqrt() + 1.0)).log1p()
         result = (size > 1e6).where(size.log() + math.log(2), exact)
@@ -263,7 +275,7 @@ class MathMixin(PrimitiveMixin):
     def atanh(self) -> Self:
         """Return the inverse hyperbolic tangent; NaN outside of [-1, 1]."""
         wide = self._wide()
-        size = wide.abs()
+        size = wide._magnitude()
         result = (2.0 * size / (1.0 - size)).log1p() * 0.5
         return (wide < 0.0).where(-result, result)._narrow(self)
 
@@ -271,7 +283,8 @@ class MathMixin(PrimitiveMixin):
         """Return the error function, with an absolute error below 2e-7 in float32."""
         wide = self._wide()
         size = wide.abs()
-        # Abramowitz and Stegun, 7.1.28 has 3e-7; near zero its cancellation is avoided by the Maclaurin series
+        # Abramowitz and Stegun, 7.1.28 has 3e-7; near zero its cancellation is avoided by the
+        # Maclaurin series
         near = wide.clamp(-1.0, 1.0)
         series = near * (2 / math.sqrt(math.pi)) * _horner(near * near, _ERF_SERIES)
         scaled = (1.0 + 0.3275911 * size).reciprocal()
@@ -322,6 +335,10 @@ class MathMixin(PrimitiveMixin):
             return (self > 0.0).where(self, self.eq(0.0).where(0.0, -self))
         return (self < 0).where(self.neg(), self)
 
+    def _magnitude(self) -> Self:
+        """Return the absolute value of a float with gradient 1 at zero, for odd functions."""
+        return (self < 0.0).where(-self, self)
+
     def __abs__(self) -> Self:
         return self.abs()
 
@@ -368,10 +385,13 @@ class MathMixin(PrimitiveMixin):
     def isclose(
         self, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
     ) -> Self:
-        """Return where `|self - other| <= atol + rtol * |other|`, with infinities equal to themselves."""
+        """Return where `|self - other| <= atol + rtol * |other|`.
+
+        With infinities equal to themselves.
+        """
         against = self._operand(other, "isclose")
         if not dtypes.is_float(self._result_dtype(self.dtype, against.dtype)):
-            self, against = self._as(dtypes.float64), against._as(dtypes.float64)  # noqa: PLW0642
+            self, against = self._as(dtypes.float64), against._as(dtypes.float64)
         finite = self.isfinite() & against.isfinite()
         close = finite & ((self - against).abs() <= against.abs() * rtol + atol)
         equal = close | self.eq(against)

@@ -28,7 +28,10 @@ def _is_symbolic(size: Any) -> bool:
 
 
 class MovementMixin(OpBase):
-    """`reshape expand permute shrink flip` and a constant `pad` of zeros, with sizes that may be symbolic."""
+    """`reshape expand permute shrink flip` and a constant `pad` of zeros.
+
+    With sizes that may be symbolic.
+    """
 
     __slots__ = ()
 
@@ -44,12 +47,15 @@ class MovementMixin(OpBase):
         total = prod(self.shape)
         if isinstance(known, int) and isinstance(total, int) and (known == 0 or total % known):
             raise ShapeError(
-                f"reshape: cannot infer -1 in {shape_text(shape)} from shape {shape_text(self.shape)}"
+                f"reshape: cannot infer -1 in {shape_text(shape)} from shape "
+                f"{shape_text(self.shape)}"
             )
         return (*shape[: unknown[0]], total // known, *shape[unknown[0] + 1 :])
 
     def reshape(self, shape: Any, *args: Any) -> Self:
-        """Return the values in row-major order under another shape; one size may be -1 and None keeps the size at that axis.
+        """Return the values in row-major order under another shape.
+
+        One size may be -1 and None keeps the size at that axis.
 
         Raises:
             ShapeError: the number of elements differs.
@@ -58,7 +64,8 @@ class MovementMixin(OpBase):
         if any(size is None for size in given):
             if len(given) > self.ndim:
                 raise ShapeError(
-                    f"reshape: None at {shape_text(given)} keeps an axis that shape {shape_text(self.shape)} lacks"
+                    f"reshape: None at {shape_text(given)} keeps an axis that shape "
+                    f"{shape_text(self.shape)} lacks"
                 )
             given = tuple(
                 self.shape[axis] if size is None else size for axis, size in enumerate(given)
@@ -69,7 +76,8 @@ class MovementMixin(OpBase):
         have, want = prod(self.shape), prod(target)
         if have is not want and isinstance(have, int) and isinstance(want, int) and have != want:
             raise ShapeError(
-                f"reshape: shape {shape_text(self.shape)} has {have} elements, {shape_text(target)} has {want}"
+                f"reshape: shape {shape_text(self.shape)} has {have} elements, "
+                f"{shape_text(target)} has {want}"
             )
         return self._movement(Ops.RESHAPE, target)
 
@@ -78,7 +86,9 @@ class MovementMixin(OpBase):
         return self.reshape(shape, *args)
 
     def expand(self, shape: Any, *args: Any) -> Self:
-        """Return self with axes of size 1 repeated to `shape`; -1 or None keeps a size, new axes go in front.
+        """Return self with axes of size 1 repeated to `shape`; -1 or None keeps a size.
+
+        New axes go in front.
 
         Raises:
             ShapeError: an axis of another size than 1 would change.
@@ -99,7 +109,8 @@ class MovementMixin(OpBase):
         for have, want in zip(own, target, strict=True):
             if have is not want and have != want and not (isinstance(have, int) and have == 1):
                 raise ShapeError(
-                    f"expand: shape {shape_text(self.shape)} does not expand to {shape_text(target)}"
+                    f"expand: shape {shape_text(self.shape)} does not expand to "
+                    f"{shape_text(target)}"
                 )
         return self._broadcast_to(target)
 
@@ -131,7 +142,8 @@ class MovementMixin(OpBase):
         """
         if len(arg) != self.ndim:
             raise ShapeError(
-                f"shrink: expected {self.ndim} ranges for shape {shape_text(self.shape)}, found {len(arg)}"
+                f"shrink: expected {self.ndim} ranges for shape {shape_text(self.shape)}, found "
+                f"{len(arg)}"
             )
         ranges = tuple(
             (0, size) if entry is None else (entry[0], entry[1])
@@ -145,7 +157,8 @@ class MovementMixin(OpBase):
                 and not 0 <= begin <= end <= size
             ):
                 raise ShapeError(
-                    f"shrink: range ({begin}, {end}) is outside an axis of size {size} of shape {shape_text(self.shape)}"
+                    f"shrink: range ({begin}, {end}) is outside an axis of size {size} of shape "
+                    f"{shape_text(self.shape)}"
                 )
         whole = all(
             _same(begin, 0) and _same(end, size)
@@ -168,7 +181,10 @@ class MovementMixin(OpBase):
         return self.reshape((*self.shape[:axis], 1, *self.shape[axis:]))
 
     def squeeze(self, dim: int | Sequence[int] | None = None) -> Self:
-        """Return self without its axes of size 1, or without the given ones where their size is 1."""
+        """Return self without its axes of size 1.
+
+        Or without the given ones where their size is 1.
+        """
         axes = resolve_axes("squeeze", dim, self.ndim)
         return self.reshape(
             tuple(
@@ -187,7 +203,7 @@ class MovementMixin(OpBase):
         return self.permute(tuple(order))
 
     @property
-    def T(self) -> Self:  # noqa: N802 - the name everybody knows
+    def T(self) -> Self:
         """Self with its first two axes exchanged; a vector or a scalar is its own transpose."""
         return self.transpose() if self.ndim > 1 else self
 

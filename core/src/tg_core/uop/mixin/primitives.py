@@ -62,9 +62,23 @@ class PrimitiveMixin(LogicMixin):
             last = self.shape[-1] if self.shape else None
             if not isinstance(last, int) or last * self.dtype.itemsize % target.itemsize:
                 raise ShapeError(
-                    f"bitcast: the last axis of shape {self.shape} of {self.dtype.name} is no whole number of {target.name}"
+                    f"bitcast: the last axis of shape {self.shape} of {self.dtype.name} is no "
+                    f"whole number of {target.name}"
                 )
         return self._apply(Ops.BITCAST, (), target)
+
+    def threefry(self, seed: Self) -> Self:
+        """Return 64 random bits for each counter self under the key `seed`, both uint64.
+
+        Raises:
+            DTypeError: one of them is not uint64.
+        """
+        if self.dtype is not dtypes.uint64 or seed.dtype is not dtypes.uint64:
+            raise DTypeError(
+                f"threefry: counter and key must be uint64, found {self.dtype.name} and "
+                f"{seed.dtype.name}"
+            )
+        return self._binary(Ops.THREEFRY, seed)
 
     def detach(self) -> Self:
         """Return the same value with gradients stopped."""

@@ -41,10 +41,11 @@ class ReduceMixin(MathMixin, MovementMixin):
         )
 
     def sum(self, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Self:
-        """Return the sum; bool and narrow integers widen, narrow floats accumulate in float32 and are rounded once.
+        """Return the sum; bool and narrow integers widen.
 
-        Args:
-            dtype: accumulate in and return this dtype instead.
+        Narrow floats accumulate in float32 and are rounded once.
+
+        A `dtype` given is accumulated in and returned instead.
         """
         axes = resolve_axes("sum", axis, self.ndim)
         if dtype is not None:
@@ -65,7 +66,8 @@ class ReduceMixin(MathMixin, MovementMixin):
     def _require_elements(self, name: str, axes: tuple[int, ...]) -> None:
         if any(isinstance(self.shape[axis], int) and self.shape[axis] == 0 for axis in axes):
             raise ShapeError(
-                f"{name}: no value to choose from along axes {axes} of shape {shape_text(self.shape)}"
+                f"{name}: no value to choose from along axes {axes} of shape "
+                f"{shape_text(self.shape)}"
             )
 
     def max(self, axis: Axis = None, keepdim: bool = False) -> Self:
@@ -110,7 +112,10 @@ class ReduceMixin(MathMixin, MovementMixin):
         return self / self._operand(divisor, "mean")._as(self.dtype)
 
     def mean(self, axis: Axis = None, keepdim: bool = False) -> Self:
-        """Return the mean; integers give the default float, narrow floats are computed in float32."""
+        """Return the mean; integers give the default float.
+
+        Narrow floats are computed in float32.
+        """
         axes = resolve_axes("mean", axis, self.ndim)
         values = self._require_float()
         wide = values._as(accumulation_dtype(values.dtype))
@@ -134,7 +139,7 @@ class ReduceMixin(MathMixin, MovementMixin):
         return self / self._operand(divisor, "var")._as(self.dtype)
 
     def var(self, axis: Axis = None, keepdim: bool = False, correction: int = 1) -> Self:
-        """Return the variance, the sum of squares divided by the count less `correction` (NaN or inf when that is 0)."""
+        """Return the variance: the mean square deviation, with `correction` off the count."""
         axes = resolve_axes("var", axis, self.ndim)
         return self._variance(axes, keepdim, correction)._as(self._require_float().dtype)
 

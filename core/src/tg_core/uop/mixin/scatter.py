@@ -109,7 +109,10 @@ class ScatterMixin(SortingMixin):
         return self._const(value, self.dtype)._broadcast_to(index.shape)
 
     def _scatter_parts(self, name: str, dim: int, index: Self, src: Any) -> tuple[int, Self, Self]:
-        """Return the axis, where index i hits place p as `(..., i, p)`, and the values `(..., i)`."""
+        """Return the axis, where index i hits place p as `(..., i, p)`, and the values `(....
+
+        I)`.
+        """
         axis = resolve_axis(name, dim, self.ndim)
         self._check_index(name, axis, index)
         values = src if isinstance(src, type(self)) else self._filled(index, src)

@@ -23,7 +23,8 @@ def broadcast_shapes(name: str, *shapes: tuple[sint, ...]) -> tuple[sint, ...]:
     """Return the shape that all shapes broadcast to.
 
     Raises:
-        ShapeError: two sizes of an axis differ and neither is 1; the message names `name` and the shapes.
+        ShapeError: two sizes of an axis differ and neither is 1; the message names `name` and
+            the shapes.
     """
     rank = max((len(shape) for shape in shapes), default=0)
     result: list[sint] = [1] * rank
@@ -36,7 +37,8 @@ def broadcast_shapes(name: str, *shapes: tuple[sint, ...]) -> tuple[sint, ...]:
                 continue
             if not (isinstance(have, int) and have == 1):
                 raise ShapeError(
-                    f"{name}: shapes {' and '.join(map(shape_text, shapes))} do not broadcast, axis {axis - rank} has sizes {have} and {size}"
+                    f"{name}: shapes {' and '.join(map(shape_text, shapes))} do not broadcast, "
+                    f"axis {axis - rank} has sizes {have} and {size}"
                 )
             result[axis] = size
     return tuple(result)
@@ -50,8 +52,7 @@ def shape_text(shape: Sequence[Any]) -> str:
 def resolve_axis(name: str, axis: int, ndim: int, extra: int = 0) -> int:
     """Return `axis` counted from the front.
 
-    Args:
-        extra: how many more positions than axes are allowed (1 where an axis is inserted).
+    `extra` is how many more positions than axes are allowed: 1 where an axis is inserted.
 
     Raises:
         IndexingError: the axis does not exist.
@@ -61,7 +62,8 @@ def resolve_axis(name: str, axis: int, ndim: int, extra: int = 0) -> int:
         raise IndexingError(f"{name}: axis must be an int, found {axis!r}")
     if not -max(limit, 1) <= axis < max(limit, 1):
         raise IndexingError(
-            f"{name}: axis {axis} is out of range for {ndim} axes, expected [{-max(limit, 1)}, {max(limit, 1) - 1}]"
+            f"{name}: axis {axis} is out of range for {ndim} axes, expected [{-max(limit, 1)}, "
+            f"{max(limit, 1) - 1}]"
         )
     return axis + limit if axis < 0 else axis
 

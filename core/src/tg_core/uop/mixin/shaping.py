@@ -308,7 +308,9 @@ class ShapingMixin(IndexingMixin):
         for axis, (before, after) in enumerate(pairs):
             size = result.shape[axis]
             limit = size - 1 if mode == "reflect" else size
-            if mode != "replicate" and max(before, after) > limit or (size == 0 and before + after):
+            if (mode != "replicate" and max(before, after) > limit) or (
+                size == 0 and before + after
+            ):
                 raise ShapeError(f"pad: {mode} by ({before}, {after}) along an axis of size {size}")
             parts = [
                 result._edge(axis, before, mode, True),
