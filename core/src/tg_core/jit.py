@@ -1,0 +1,230 @@
+"""TinyJit: a function runs plainly once, is captured the second time, and is replayed from then on."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from tg_core.config import JIT, JIT_CHECK
+from tg_core.device import Buffer, buffer_of, copy_buffer, new_buffer_uop
+from tg_core.device.storage import slot_mark
+from tg_core.engine.capture import Capture, capturing
+from tg_core.engine.replay import Bound, Replay
+from tg_core.errors import JitError
+from tg_core.jit_inputs import CaptureSignature, Inputs, copy_of, leaves, placeholder, rebuild
+from tg_core.tensor import Tensor
+from tg_core.tensor.random import COUNTER, SEED_HIGH, SEED_LOW, random_state
+from tg_core.tensor.realize import realize_tensors
+from tg_core.tensor.states import storage_base
+from tg_core.uop.ops import Ops, UOp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass
+class _Output:
+    """Storage of the result that changes from run to run."""
+
+    buffer: Buffer
+    holder: weakref.ref[UOp] | None = None
+    """The node handed out last; while it lives, its storage belongs to the caller."""
+
+    def storage(self) -> UOp:
+        """Return a BUFFER node for the next result, with storage that nobody else holds."""
+        if self.holder is not None and self.holder() is not None:
+            self.buffer = Buffer(self.buffer.device, self.buffer.size, self.buffer.dtype)
+        node = new_buffer_uop(self.buffer.device, self.buffer.size, self.buffer.dtype, self.buffer)
+        self.holder = weakref.ref(node)
+        return node
+
+
+@dataclass
+class _Draws:
+    """The random numbers a run takes: counters at its start when it was captured, and blocks drawn."""
+
+    start: dict[str, int]
+    blocks: dict[str, int]
+
+
+class Captured:
+    """One capture: what runs, what it takes, and what it returns.
+
+    It holds no node of the storage it was captured on, so that storage is free to go.
+    """
+
+    def __init__(self, capture: Capture, inputs: Inputs, result: Any, draws: _Draws, first_new: int) -> None:
+        self.signature = CaptureSignature(inputs)
+        self.draws = draws
+        kept = inputs.placeholders()
+        slots = {t.buffer: i for i, t in enumerate(inputs.tensors)}
+        self.outputs: list[_Output] = []
+        for _, value in leaves(result, "result"):
+            base = storage_base(value.uop) if isinstance(value, Tensor) else None
+            if base is None or base in slots or base.op is not Ops.BUFFER or base.arg.slot < first_new:
+                continue
+            buffer = buffer_of(base)
+            assert buffer is not None
+            kept[base] = placeholder(len(slots), base)
+            slots[base] = len(slots)
+            self.outputs.append(_Output(buffer, weakref.ref(base)))
+        self.result = rebuild(result, Tensor, lambda tensor: tensor.uop.substitute(kept))
+        self.replay = Replay.of(capture, slots)
+        if self.replay.kernels == 0:
+            raise JitError("jit: the function ran no kernel; nothing it returns is computed from tensors")
+        self.written, self.fixed = self.replay.written()
+
+    def run(self, inputs: Inputs) -> Any:
+        """Replay on new inputs and return the new result.
+
+        Raises:
+            JitError: an argument is not what it was at capture.
+        """
+        self.signature.check(inputs)
+        buffers = inputs.separate(self.written)
+        values = inputs.values()
+        seed, drawn = random_state()
+        before = dict(drawn)
+        nodes = {placeholder(i, t.buffer): t.buffer for i, t in enumerate(inputs.tensors)}
+        nodes.update((bound.src[0], bound) for bound in inputs.variables.values())
+        for output in self.outputs:
+            node = output.storage()
+            nodes[placeholder(len(buffers), node)] = node
+            buffers.append(output.buffer)
+
+        def value_of(bound: Bound) -> int:
+            name: str = bound.variable.arg.name
+            if name == SEED_LOW:
+                return seed & 0xFFFFFFFF
+            if name == SEED_HIGH:
+                return seed >> 32
+            if name.startswith(COUNTER):
+                device = name.split(":", 1)[1]
+                return before.get(device, 0) + bound.captured - self.draws.start.get(device, 0)
+            return values.get(name, bound.captured)
+
+        self.replay.run(buffers, value_of)
+        for device, blocks in self.draws.blocks.items():
+            drawn[device] = before.get(device, 0) + blocks
+        return rebuild(self.result, UOp, lambda node: Tensor._from_uop(node.substitute(nodes)))
+
+
+class TinyJit(Generic[P, R]):
+    """A function whose kernels are captured on the second call and replayed after that.
+
+    Inputs are the tensors and bound variables among the arguments, in nested containers too; they must keep shape, dtype and device, and plain Python values must stay what
+    they were. Everything else the function reads (closures, attributes) is what it was at capture, except for storage, which is read anew. Results are never overwritten
+    while they are held. `JIT=0` turns it off; `JIT_CHECK=n` compares the first n replays with plain runs.
+
+    Args:
+        function: takes and returns tensors, in lists, tuples, dicts or dataclasses.
+
+    Raises:
+        JitError: from a call, when an argument changed since the capture, or the function runs no kernel.
+    """
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self.function = function
+        self.calls = 0
+        self.captured: Captured | None = None
+        self.checks_left = JIT_CHECK.value
+        self._instances: weakref.WeakKeyDictionary[Any, TinyJit[Any, Any]] = weakref.WeakKeyDictionary()
+        functools.update_wrapper(self, function)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Return the JIT of a method, with its own state for each instance."""
+        if instance is None:
+            return self
+        jit = self._instances.get(instance)
+        if jit is None:
+            jit = self._instances[instance] = TinyJit(self.function)
+        return functools.partial(jit._call, (instance,))
+
+    def reset(self) -> None:
+        """Forget the capture."""
+        self.calls = 0
+        self.captured = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run, capture or replay."""
+        return self._call((), *args, **kwargs)
+
+    def _call(self, first: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> R:
+        """Run, capture or replay; `first` is the instance of a method, which is no input."""
+        if not JIT.value or capturing():
+            return self.function(*first, *args, **kwargs)
+        if self.captured is not None:
+            inputs, args, kwargs = Inputs.collect(args, kwargs)
+            if self.checks_left > 0:
+                self.checks_left -= 1
+                return self._checked_run(inputs, first, args, kwargs)
+            result: R = self.captured.run(inputs)
+            return result
+        if self.calls == 0:
+            plain = self.function(*first, *args, **kwargs)
+            realize_tensors(_tensors_of(plain))
+            self.calls = 1
+            return plain
+        return self._capture(first, args, kwargs)
+
+    def _capture(self, first: tuple[Any, ...], args: Any, kwargs: Any) -> R:
+        inputs, args, kwargs = Inputs.collect(args, kwargs, distinct=True)
+        _, drawn = random_state()
+        start = dict(drawn)
+        first_new = slot_mark()
+        with Capture() as capture:
+            result = self.function(*first, *args, **kwargs)
+            realize_tensors([*_tensors_of(result), *_tensors_of(args), *_tensors_of(kwargs)])
+        blocks = {d: n - start.get(d, 0) for d, n in drawn.items() if n != start.get(d, 0)}
+        self.captured = Captured(capture, inputs, result, _Draws(start, blocks), first_new)
+        for slot, original in inputs.copies.items():
+            if slot in self.captured.written:
+                copy_buffer(original, inputs.tensors[slot].storage)
+        self.calls += 1
+        return result
+
+    def _checked_run(self, inputs: Inputs, first: tuple[Any, ...], args: Any, kwargs: Any) -> R:
+        """Replay, run plainly from the same state, and compare results and written storage.
+
+        Raises:
+            JitError: they differ, which means that something the function reads was frozen.
+        """
+        captured = self.captured
+        assert captured is not None
+        touched = [*captured.fixed, *(t.storage for i, t in enumerate(inputs.tensors) if i in captured.written)]
+        saved = [(b, copy_of(b)) for b in touched]
+        _, drawn = random_state()
+        drawn_before = dict(drawn)
+        result: R = captured.run(inputs)
+        replayed = [t.numpy() for t in _tensors_of(result)]
+        written = [bytes(b.as_memoryview()) for b in touched]
+        after = dict(drawn)
+        for buffer, contents in saved:
+            copy_buffer(buffer, contents)
+        drawn.clear()
+        drawn.update(drawn_before)
+        plain = self.function(*first, *args, **kwargs)
+        tensors = _tensors_of(plain)
+        realize_tensors(tensors)
+        for number, (tensor, value) in enumerate(zip(tensors, replayed, strict=True)):
+            if tensor.numpy().tobytes() != value.tobytes():
+                raise JitError(
+                    f"jit check: result {number} of {self.function.__qualname__} differs from a plain run;"
+                    " something it reads from outside of its arguments was frozen at capture"
+                )
+        if [bytes(b.as_memoryview()) for b in touched] != written:
+            raise JitError(
+                f"jit check: storage that {self.function.__qualname__} writes differs from a plain run;"
+                " something it reads from outside of its arguments was frozen at capture"
+            )
+        drawn.update(after)
+        return result
+
+
+def _tensors_of(value: Any) -> list[Tensor]:
+    return [leaf for _, leaf in leaves(value, "") if isinstance(leaf, Tensor)]
