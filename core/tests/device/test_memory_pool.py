@@ -73,12 +73,14 @@ def test_nothing_is_kept_when_told_so() -> None:
     assert allocator.frees == [8]
 
 
-def test_external_memory_is_never_kept() -> None:
-    allocator = CountingAllocator()
-    pool = MemoryPool(allocator, "T", 1000)
+def test_external_memory_is_neither_kept_nor_counted() -> None:
+    pool = MemoryPool(CountingAllocator(), "T", 1000)
+    before = GlobalCounters.mem_used
     options = BufferOptions(external=4096)
-    pool.free(pool.alloc(8, options), 8, options)
-    assert pool.cached == 0
+    block = pool.alloc(8, options)
+    assert (pool.used, GlobalCounters.mem_used) == (0, before)
+    pool.free(block, 8, options)
+    assert (pool.cached, GlobalCounters.mem_used) == (0, before)
 
 
 def test_counters_follow_what_is_held() -> None:

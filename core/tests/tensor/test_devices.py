@@ -114,3 +114,12 @@ def test_without_any_backend_the_interpreter_is_used_with_a_warning() -> None:
     done = run(code, TG_BLOCK_PLUGINS="cpu", DEV="")
     assert done.stdout == "[2, 3]\n"
     assert "running on the interpreter PYTHON, which is slow (pip install tg-cpu)" in done.stderr
+
+
+@pytest.mark.parametrize("device", ["PYTHON", Device.DEFAULT])
+def test_memory_of_the_caller(device: str) -> None:
+    memory = np.arange(4, dtype=np.float32)
+    tensor = Tensor.from_blob(memory.ctypes.data, (4,), dtype="float32", device=device)
+    assert tensor.tolist() == [0, 1, 2, 3]
+    memory[0] = 9
+    assert (tensor + 1).tolist() == [10, 2, 3, 4]

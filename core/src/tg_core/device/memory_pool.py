@@ -65,7 +65,7 @@ class MemoryPool:
         opaque = self._reuse(size, options)
         if opaque is None:
             opaque = self._alloc_or_explain(size, options)
-        if self._counted:
+        if self._counted and options.external is None:
             self._holders[id(opaque)] = (nbytes, label)
             self.used += nbytes
             GlobalCounters.take(nbytes)
@@ -73,7 +73,7 @@ class MemoryPool:
 
     def free(self, opaque: Any, nbytes: int, options: BufferOptions) -> None:
         """Take memory back. Safe to call from a finalizer, on any thread."""
-        if self._counted:
+        if self._counted and options.external is None:
             self._holders.pop(id(opaque), None)
             self.used -= nbytes
             GlobalCounters.give(nbytes)

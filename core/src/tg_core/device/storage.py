@@ -36,9 +36,9 @@ def new_buffer_uop(
     uop = UOp(Ops.BUFFER, (), BufferArg(next(_slots), dtype, size, name))
     if buffer is None:
         buffer = Buffer(name, size, dtype)
-        if split_name(name)[2]:
-            # Storage with a location is there whether or not anything was computed into it.
-            buffer.allocate()
+    if split_name(name)[2] or buffer.options.external is not None:
+        # A file, or memory of the caller, is there whether or not anything was computed into it.
+        buffer.ensure_allocated()
     _storage[uop] = buffer
     return uop
 
@@ -65,5 +65,5 @@ def bind_buffer(uop: UOp, buffer: Buffer) -> None:
 
 
 def slot_mark() -> int:
-    """Return a number that slots of existing nodes lie below, and those of nodes made later above."""
+    """Return a number above the slots of existing nodes and below those of nodes made later."""
     return next(_slots)

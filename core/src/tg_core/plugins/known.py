@@ -13,7 +13,6 @@ KNOWN_TYPES = {
     "CPU": "tg-cpu",
     "NV": "tg-nv",
     "QCOM": "tg-qcom",
-    "REF": "tg-conformance",
 }
 """Device type to the distribution that registers it."""
 
