@@ -81,9 +81,9 @@ def edge_values(dtype: DType, count: int = 64) -> np.ndarray:
     special_ints = [0, 1, 2, 3, 7, dtype.bits - 1, dtype.bits, high, high - 1, low, low + 1]
     if low < 0:
         special_ints += [-1, -2, -7]
-    rest_ints = [int(x) for x in random.integers(low, high, count - len(special_ints), endpoint=True,
-                                                  dtype=element_type(dtype))]  # fmt: skip
-    return np.array(special_ints + rest_ints, element_type(dtype))
+    kind = element_type(dtype)
+    drawn = random.integers(low, high, count - len(special_ints), endpoint=True, dtype=kind)
+    return np.array([*special_ints, *(int(x) for x in drawn)], kind)
 
 
 def pairs(dtype: DType, second: DType | None = None) -> tuple[np.ndarray, np.ndarray]:

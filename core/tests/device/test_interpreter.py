@@ -94,8 +94,8 @@ def test_bool_ops() -> None:
     a, b = pairs(dtypes.bool)
     x, y = a.astype(bool), b.astype(bool)
     for op, want in {
-        Ops.ADD: x | y, Ops.SUB: x ^ y, Ops.MUL: x & y, Ops.MAX: x | y, Ops.AND: x & y, Ops.OR: x | y,
-        Ops.XOR: x ^ y, Ops.CMPLT: ~x & y, Ops.CMPNE: x ^ y, Ops.CMPEQ: x == y,
+        Ops.ADD: x | y, Ops.SUB: x ^ y, Ops.MUL: x & y, Ops.MAX: x | y, Ops.AND: x & y, Ops.OR: x |
+        y, Ops.XOR: x ^ y, Ops.CMPLT: ~x & y, Ops.CMPNE: x ^ y, Ops.CMPEQ: x == y,
     }.items():  # fmt: skip
         np.testing.assert_array_equal(
             run_map(op, dtypes.bool, (a, b), (dtypes.bool,) * 2), want, str(op)
@@ -104,7 +104,7 @@ def test_bool_ops() -> None:
 
 @pytest.mark.parametrize("dtype", dtypes.floats, ids=str)
 def test_float_ops(dtype: DType) -> None:
-    """Computed in float64 and rounded: innocuous for + - * / of formats with less than half the bits."""
+    """Computed in float64 and rounded, which is exact for + - * / of narrower formats."""
     a, b = pairs(dtype)
     wide = np.float64 if dtype is not dtypes.float64 else np.longdouble
     x, y = from_cells(a, dtype).astype(wide), from_cells(b, dtype).astype(wide)

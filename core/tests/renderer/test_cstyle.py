@@ -118,7 +118,8 @@ def compiled_together(programs: list[UOp], folder: Path) -> list[ctypes._CFuncPt
     source.write_text(text)
     flags = ["-O1", "-ffp-contract=off", "-Werror", "-fsanitize=undefined,float-cast-overflow"]
     flags += ["-fno-sanitize-recover", "-fsanitize-undefined-trap-on-error"]
-    subprocess.run([str(COMPILER), *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"],
+    subprocess.run([str(COMPILER), *flags, "-shared", "-fPIC", "-o", str(library), str(source),
+    "-lm"],
                    check=True, timeout=100)  # fmt: skip
     loaded = ctypes.CDLL(str(library))
     return [loaded[f"k{i}"] for i in range(len(programs))]

@@ -1,4 +1,4 @@
-"""Narrow floats against definitions that share no code with the module: exact fractions and candidate search."""
+"""Narrow floats against definitions that share no code with the module."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def value_by_definition(code: int, name: str) -> float:
 
 
 def codes_of(name: str) -> np.ndarray:
-    return np.arange(65536, dtype=np.uint16) if name == "bfloat16" else np.arange(256, dtype=np.uint8)
+    return (
+        np.arange(65536, dtype=np.uint16) if name == "bfloat16" else np.arange(256, dtype=np.uint8)
+    )
 
 
 @pytest.mark.parametrize("name", sorted(NARROW_FLOATS))
@@ -75,7 +77,7 @@ def test_encode_inverts_decode(name: str, dtype: type) -> None:
 
 @pytest.mark.parametrize("name", sorted(NARROW_FLOATS))
 def test_encode_rounds_to_nearest_even(name: str) -> None:
-    """Around every midpoint of neighbours: the midpoint itself, and the next float64 on either side."""
+    """At every midpoint of neighbours, and at the next float64 on either side."""
     codes = codes_of(name)
     values = np.array([value_by_definition(int(code), name) for code in codes])
     order = np.argsort(values[np.isfinite(values) & ~np.signbit(values)])
@@ -110,7 +112,8 @@ def test_bfloat16_overflow_and_nan() -> None:
 
 
 def test_integers_round_once() -> None:
-    # 2**40 + 2**32 is a tie of bfloat16; one more decides it, and a float32 in between would lose the one
+    # 2**40 + 2**32 is a tie of bfloat16; one more decides it, and a float32 in between would lose
+    # the one
     values = np.array([2**40 + 2**32, 2**40 + 2**32 + 1, -(2**62) - 2**54 - 1, 7], np.int64)
     got = decode(encode(integer_to_float(values), "bfloat16"), "bfloat16")
     assert got.tolist() == [2.0**40, 2.0**40 + 2.0**33, -(2.0**62) - 2.0**55, 7.0]
@@ -122,7 +125,7 @@ def test_integers_round_once() -> None:
 
 
 def _nearest(exact: Fraction, dtype: type) -> float:
-    """Return the value of `dtype` nearest to a fraction, ties to even, by looking at the neighbours."""
+    """Return the value nearest to a fraction, ties to even, by looking at the neighbours."""
     guess = dtype(float(exact))
     candidates = [np.nextafter(guess, dtype(-np.inf)), guess, np.nextafter(guess, dtype(np.inf))]
     bits = {2: np.uint16, 4: np.uint32, 8: np.uint64}[np.dtype(dtype).itemsize]

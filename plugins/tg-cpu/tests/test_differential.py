@@ -204,8 +204,17 @@ def test_division_of_variables_with_known_signs() -> None:
                 assert got.tolist() == want.tolist(), (x, y)
 
 
-@pytest.mark.parametrize("dtype", [dtypes.bool, dtypes.int8, dtypes.float16, dtypes.float32, dtypes.int64,
-                                   dtypes.bfloat16], ids=str)  # fmt: skip
+GATED = (
+    dtypes.bool,
+    dtypes.int8,
+    dtypes.float16,
+    dtypes.float32,
+    dtypes.int64,
+    dtypes.bfloat16,
+)
+
+
+@pytest.mark.parametrize("dtype", GATED, ids=str)
 def test_gated_access(dtype: DType) -> None:
     """Scalar gates, lane gates on contiguous lanes, and gathers; nothing outside is touched."""
     cells = edge_values(dtype)[:11]

@@ -68,7 +68,8 @@ def _floor_divide(x: list[Array], dtype: DType) -> Array:
 
 def _floor_modulo(x: list[Array], dtype: DType) -> Array:
     divisor, _ = _safe_divisor(x)
-    return np.mod(x[0], divisor)
+    remainder: Array = np.mod(x[0], divisor)
+    return remainder
 
 
 def _truncating_divide(x: list[Array], dtype: DType) -> Array:
@@ -81,7 +82,8 @@ def _truncating_divide(x: list[Array], dtype: DType) -> Array:
 
 def _truncating_modulo(x: list[Array], dtype: DType) -> Array:
     divisor, _ = _safe_divisor(x)
-    return np.fmod(x[0], divisor)
+    remainder: Array = np.fmod(x[0], divisor)
+    return remainder
 
 
 def _max(x: list[Array], dtype: DType) -> Array:
@@ -201,7 +203,8 @@ def _threefry(x: list[Array], dtype: DType) -> Array:
             second = second ^ first
         first = first + schedule[(group + 1) % 3]
         second = second + schedule[(group + 2) % 3] + np.uint32(group + 1)
-    return first.astype(np.uint64) | (second.astype(np.uint64) << half)
+    packed: Array = first.astype(np.uint64) | (second.astype(np.uint64) << half)
+    return packed
 
 
 FUNCTIONS: dict[str, Function] = {

@@ -85,7 +85,7 @@ def _float_to_integer(values: Array, target: DType) -> Array:
 def cast(values: Array, source: DType, target: DType) -> Array:
     """Convert values; floats to integers wrap as the policy of the project says."""
     if target is dtypes.bool:
-        return values != 0
+        return np.not_equal(values, 0)
     if dtypes.is_float(source):
         if target in dtypes.ints:
             return _float_to_integer(values, target)

@@ -1,4 +1,4 @@
-"""What every renderer is: a description of a target, and the way from a linear program to its binary."""
+"""What every renderer is: a target, and the way from a linear program to its binary."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ class Target:
 class Renderer(ABC):
     """Base of all renderers: immutable, compared by value.
 
-    Codegen reads the fields to decide what a kernel may contain, and calls `render`, then `compile`.
+    Codegen reads the fields to decide what a kernel may contain, and calls `render`, then
+    `compile`.
 
     | field | what codegen does with it |
     |---|---|
     | `vector_bytes` | width of VECTOR axes; 0: none are made |
     | `registers` | how many vectors of accumulators and operands a tile may keep |
     | `has_global`, `global_max` | output ranges become `SPECIAL` `gidx0..2` |
-    | `has_local`, `local_max`, `shared_bytes` | work items share a group: `SPECIAL` `lidx0..2`, LOCAL |
+    | `has_local`, `local_max`, `shared_bytes` | work items form groups: `lidx0..2`, LOCAL |
     | `has_threads` | one output range may become the chunk index `gidx0` |
     | `native_ops` | other ops are decomposed |
     | `native_dtypes` | arithmetic in other dtypes is done in float32, rounded after each op |
@@ -72,7 +73,7 @@ class Renderer(ABC):
 
     @property
     def key(self) -> str:
-        """A text equal for two renderers exactly when they generate the same code, in any process."""
+        """A text that is equal for two renderers, in any process, when they generate equal code."""
         parts = [type(self).__qualname__, self.language, self.version]
         for field in fields(self):
             parts.append(f"{field.name}={_stable(getattr(self, field.name))}")
@@ -108,6 +109,7 @@ def _stable(value: object) -> str:
 
 ARITHMETIC_OPS: frozenset[Ops] = frozenset(
     (Ops.SQRT, Ops.RECIPROCAL, Ops.TRUNC, Ops.ADD, Ops.SUB, Ops.MUL, Ops.FDIV, Ops.CDIV, Ops.CMOD,
-     Ops.MAX, Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ, Ops.AND, Ops.OR, Ops.XOR, Ops.SHL, Ops.SHR, Ops.WHERE)
+     Ops.MAX, Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ, Ops.AND, Ops.OR, Ops.XOR, Ops.SHL, Ops.SHR,
+     Ops.WHERE)
 )  # fmt: skip
 """The ops that any target has in hardware or in a few instructions."""

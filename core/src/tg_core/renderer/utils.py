@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The PARAMs of a linear program in argument order: buffers by slot, then variables by slot and name."""
+    """The PARAMs of a linear program in argument order: buffers, then variables, each by slot."""
 
     buffers: tuple[UOp, ...]
     variables: tuple[UOp, ...]

@@ -1,16 +1,19 @@
 """Narrow floats that numpy lacks: vectorised encoding and decoding, and multiply-add rounded once.
 
-Values travel as float32 or float64 arrays; a *code* is the bit pattern that storage holds (uint16 for bfloat16, uint8 for the 8-bit
-formats). Encoding rounds to nearest, ties to even, once, whatever the width of the source. The 8-bit formats saturate: what lies
-beyond the largest finite value, infinities included, becomes that value with its sign; NaN stays NaN.
+Values travel as float32 or float64 arrays; a *code* is the bit pattern that storage holds (uint16
+for bfloat16, uint8 for the 8-bit formats). Encoding rounds to nearest, ties to even, once, whatever
+the width of the source. The 8-bit formats saturate: what lies beyond the largest finite value,
+infinities included, becomes that value with its sign; NaN stays NaN.
 
 | format | sign, exponent, mantissa | bias | infinity | NaN | largest | source |
 |---|---|---|---|---|---|---|
 | `bfloat16` | 1, 8, 7 | 127 | yes | yes | 3.39e38 | the upper half of IEEE 754 binary32 |
 | `fp8e4m3` | 1, 4, 3 | 7 | no | 0x7F, 0xFF | 448 | OCP 8-bit floating point specification 1.0 |
 | `fp8e5m2` | 1, 5, 2 | 15 | yes | yes | 57344 | the same |
-| `fp8e4m3fnuz` | 1, 4, 3 | 8 | no | 0x80 | 240 | "8-bit numerical formats for deep neural networks", 2022 |
-| `fp8e5m2fnuz` | 1, 5, 2 | 16 | no | 0x80 | 57344 | the same; no negative zero in either `fnuz` format |
+| `fp8e4m3fnuz` | 1, 4, 3 | 8 | no | 0x80 | 240 | Noune et al., arXiv 2206.02915 |
+| `fp8e5m2fnuz` | 1, 5, 2 | 16 | no | 0x80 | 57344 | the same |
+
+The `fnuz` formats have no negative zero.
 """
 
 from __future__ import annotations
@@ -90,8 +93,8 @@ def _encode_fp8(values: Array, name: str) -> NDArray[np.uint8]:
         wide = values.astype(np.float64)
     magnitude = np.abs(wide)
     midpoints = _fp8_midpoints(name)
-    # the codes of non-negative values are consecutive, so the count of midpoints below is the code, and an even code has
-    # an even mantissa
+    # the codes of non-negative values are consecutive, so the count of midpoints below is the code,
+    # and an even code has an even mantissa
     code = np.searchsorted(midpoints, magnitude, side="left")
     tie = midpoints[np.minimum(code, len(midpoints) - 1)] == magnitude
     code += tie & (code < len(midpoints)) & (code & 1 == 1)
@@ -105,7 +108,8 @@ def _encode_fp8(values: Array, name: str) -> NDArray[np.uint8]:
 def round_to_odd(values: Array) -> NDArray[np.float32]:
     """Return float64 values as float32, inexact ones as the neighbour with an odd last bit.
 
-    Rounding that result once more to at most 22 bits gives what one rounding of the float64 value gives.
+    Rounding that result once more to at most 22 bits gives what one rounding of the float64 value
+    gives.
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         nearest = values.astype(np.float32)
@@ -113,13 +117,15 @@ def round_to_odd(values: Array) -> NDArray[np.float32]:
     bits = nearest.view(np.uint32)
     away = np.abs(back) > np.abs(values)
     inexact = (back != values) & ~np.isnan(values)
-    return ((bits - away.astype(np.uint32)) | inexact).astype(np.uint32).view(np.float32)
+    odd: NDArray[np.uint32] = ((bits - away.astype(np.uint32)) | inexact).astype(np.uint32)
+    return odd.view(np.float32)
 
 
 def _encode_bfloat16(values: Array) -> NDArray[np.uint16]:
     narrow = round_to_odd(values) if values.dtype == np.float64 else values.astype(np.float32)
     bits = narrow.view(np.uint32)
-    # adding just below half, plus one for an odd last bit, carries exactly where nearest-even rounds up
+    # adding just below half, plus one for an odd last bit, carries exactly where nearest-even
+    # rounds up
     rounded = (bits + (0x7FFF + ((bits >> 16) & 1))) >> 16
     quiet = (bits >> 16) | 0x40
     return np.where(np.isnan(narrow), quiet, rounded).astype(np.uint16)
@@ -148,8 +154,10 @@ def decode(codes: Array, name: str) -> NDArray[np.float32]:
         name: one of `NARROW_FLOATS`.
     """
     if name == "bfloat16":
-        return (np.asarray(codes).astype(np.uint32) << np.uint32(16)).view(np.float32)
-    return _fp8_values(name)[np.asarray(codes)]
+        bits: NDArray[np.uint32] = np.asarray(codes).astype(np.uint32) << np.uint32(16)
+        return bits.view(np.float32)
+    values: NDArray[np.float32] = _fp8_values(name)[np.asarray(codes)]
+    return values
 
 
 def round_narrow(values: Array, name: str) -> NDArray[np.float32]:
@@ -158,7 +166,7 @@ def round_narrow(values: Array, name: str) -> NDArray[np.float32]:
 
 
 def integer_to_float(values: Array) -> NDArray[np.float64]:
-    """Return integers as float64, those beyond 53 bits rounded to odd, so that a later narrowing rounds once."""
+    """Return integers as float64, rounded to odd, so that a later narrowing rounds once."""
     if values.dtype.itemsize < 8:
         return values.astype(np.float64)
     eleven = values.dtype.type(11)
@@ -196,12 +204,15 @@ def _fma_double(a: Array, b: Array, c: Array) -> Array:
     product = a * b
     a_high, a_low = _split(a)
     b_high, b_low = _split(b)
-    product_error = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    product_error = a_low * b_low - (
+        ((product - a_high * b_high) - a_low * b_high) - a_high * b_low
+    )
     upper, lower = _exact_sum(c, product_error)
     total, rest = _exact_sum(product, upper)
     result = total + _odd_sum(rest, lower)
     plain = product + c
-    # where a factor, the product or the sum leaves the comfortable middle of the exponent range, exact fractions decide
+    # where a factor, the product or the sum leaves the comfortable middle of the exponent range,
+    # exact fractions decide
     sizes = np.abs(np.stack(np.broadcast_arrays(a, b, product, c)))
     nonzero = (sizes[0] != 0) & (sizes[1] != 0)
     finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
@@ -229,7 +240,8 @@ def fused_multiply_add(a: Array, b: Array, c: Array) -> Array:
         c: of a's dtype.
 
     Returns:
-        float64; for narrower arguments a float64 that rounds to any format of at most 25 bits as the exact value does.
+        float64; for narrower arguments a float64 that rounds to any format of at most 25 bits as
+        the exact value does.
     """
     with np.errstate(all="ignore"):
         if a.dtype == np.float64:

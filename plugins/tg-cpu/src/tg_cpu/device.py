@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class CPUDevice(Compiled):
-    """This machine's processor. Kernels are native functions of this process and run in program order."""
+    """This machine's processor: kernels are native functions and run in program order."""
 
     def load_program(self, name: str, binary: bytes, info: ProgramInfo) -> CPUProgram:
         # loads LLVM, which a process that only holds data never needs

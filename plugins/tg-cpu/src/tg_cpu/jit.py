@@ -1,8 +1,8 @@
 """LLVM through `llvmlite`: text to object code, and object code to callable addresses.
 
-Compilation is two steps so that the object code can be cached on disk: `Compiler.compile` verifies and optimises a module for
-the host and emits an object file; `Linker.link` loads such a file into the process. Both are safe to call from several
-threads.
+Compilation is two steps so that the object code can be cached on disk: `Compiler.compile` verifies
+and optimises a module for the host and emits an object file; `Linker.link` loads such a file into
+the process. Both are safe to call from several threads.
 """
 
 from __future__ import annotations

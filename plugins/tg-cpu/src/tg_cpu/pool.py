@@ -1,6 +1,7 @@
 """The process's pool of native threads that run the chunks of kernels.
 
-Dispatching a job to spinning workers costs about 0.1 microseconds on top of the call (benchmarks/bench_cpu_pool.py).
+Dispatching a job to spinning workers costs about 0.1 microseconds on top of the call
+(benchmarks/bench_cpu_pool.py).
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ define void @tg_pool_reset(i32 %count) {
 class Pool:
     """A compiled thread pool; there is one per process, `pool()`.
 
-    Workers start with the first job of more than one chunk, and end at exit. After a fork the child starts its own. A job keeps the
-    interpreter's lock released, and an interrupt is seen by Python only when the job is done, so it cannot corrupt anything.
+    Workers start with the first job of more than one chunk, and end at exit. After a fork the child
+    starts its own. A job keeps the interpreter's lock released, and an interrupt is seen by Python
+    only when the job is done, so it cannot corrupt anything.
     """
 
     def __init__(self) -> None:
@@ -58,8 +60,8 @@ class Pool:
         self._library = jit.linker().link(binary, symbols)
         addresses = self._library.addresses
         self.run_address = addresses["tg_pool_run"]
-        """Address of `void tg_pool_run(void (*kernel)(void *args, int64_t chunk), void *args, int64_t chunks)` for
-        compiled host programs."""
+        """Address of `void tg_pool_run(void (*kernel)(void *args, int64_t chunk), void *args,
+        int64_t chunks)` for compiled host programs."""
         self.run: Any = _RUN(self.run_address)
         """The same as a Python callable: `run(kernel_address, args, chunks)`."""
         self._resize = _COUNT(addresses["tg_pool_resize"])

@@ -1,18 +1,25 @@
-"""The thread pool as LLVM IR text, compiled through the same JIT as kernels (Linux, x86-64 and arm64).
+"""The thread pool as LLVM IR text, compiled through the same JIT as kernels.
 
-A job is `(kernel, args, chunks)`: every chunk index in `[0, chunks)` is passed to `kernel(args, chunk)` exactly once, by the
-caller or by one of the workers. The protocol, in terms of the globals below:
+It is for Linux on x86-64 and arm64.
 
-* `lock` is held by the caller for the length of a job. Who finds it taken runs its chunks by itself, so concurrent and
-  nested calls never block and never deadlock.
-* `gate` is `OPEN` plus the number of workers inside the job. A worker joins by compare-and-swap while the bit is set; the
-  caller clears the bit when no chunk is left and waits for the count to fall to 0. A worker that wakes up late finds the
-  gate closed, so a job never waits for a sleeping worker, and `kernel`, `args`, `chunks` are stable while anyone is inside.
-* `generation` counts jobs and is the futex workers sleep on after a short spin; the caller wakes only when `sleepers` says so.
-* `waiting` is the caller's flag that it sleeps on `gate`, so that workers make no system call otherwise.
+A job is `(kernel, args, chunks)`: every chunk index in `[0, chunks)` is passed to `kernel(args,
+chunk)` exactly once, by the caller or by one of the workers. The protocol, in terms of the globals
+below:
 
-Workers are created by the first job that can use them (`wanted` of them), with signals blocked: Ctrl-C always reaches Python's
-threads. After a fork the child calls `tg_pool_reset`, which forgets the parent's workers.
+* `lock` is held by the caller for the length of a job. Who finds it taken runs its chunks by
+  itself, so concurrent and nested calls never block and never deadlock.
+* `gate` is `OPEN` plus the number of workers inside the job. A worker joins by compare-and-swap
+  while the bit is set; the caller clears the bit when no chunk is left and waits for the count to
+  fall to 0. A worker that wakes up late finds the gate closed, so a job never waits for a sleeping
+  worker, and `kernel`, `args`, `chunks` are stable while anyone is inside.
+* `generation` counts jobs and is the futex workers sleep on after a short spin; the caller wakes
+  only when `sleepers` says so.
+* `waiting` is the caller's flag that it sleeps on `gate`, so that workers make no system call
+  otherwise.
+
+Workers are created by the first job that can use them (`wanted` of them), with signals blocked:
+Ctrl-C always reaches Python's threads. After a fork the child calls `tg_pool_reset`, which forgets
+the parent's workers.
 """
 
 from __future__ import annotations
@@ -26,13 +33,16 @@ GATE_OPEN = 1 << 30
 """Bit of `gate` that lets workers join; the bits below count them."""
 
 SPINS_WORKER = 1500
-"""Pauses a worker spins for the next job before it sleeps: tens of microseconds, the gap between two eager kernels."""
+"""Pauses a worker spins for the next job before it sleeps: about the gap between eager kernels."""
 
 SPINS_CALLER = 4000
 """Pauses the caller spins for the last workers before it sleeps."""
 
 _SYSCALL_FUTEX = {"x86_64": 202, "aarch64": 98}
-"""Number of the futex system call. Source: Linux `arch/x86/entry/syscalls/syscall_64.tbl`, `include/uapi/asm-generic/unistd.h`."""
+"""Number of the futex system call.
+
+Source: Linux `arch/x86/entry/syscalls/syscall_64.tbl`, `include/uapi/asm-generic/unistd.h`.
+"""
 
 _PAUSE = {"x86_64": "pause", "aarch64": "yield"}
 """Instruction that tells the core it is in a spin loop."""
@@ -53,7 +63,8 @@ _TEXT = Template(
 @stop = internal global i32 0, align 4
 @threads = internal global [$worker_limit x i64] zeroinitializer, align 64
 ; every signal but SIGILL, SIGBUS, SIGFPE and SIGSEGV, which belong to the thread that caused them
-@blocked = internal constant <{ i8, i8, [126 x i8] }> <{ i8 55, i8 251, [126 x i8] [$ones] }>, align 8
+@blocked = internal constant <{ i8, i8, [126 x i8] }>
+  <{ i8 55, i8 251, [126 x i8] [$ones] }>, align 8
 
 declare i64 @syscall(i64, ...)
 declare i64 @llvm.smin.i64(i64, i64)
@@ -63,12 +74,12 @@ declare i32 @pthread_join(i64, ptr)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 
 define internal void @futex_wait(ptr %word, i32 %expected) {
-  %r = call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i32 128, i32 %expected, ptr null, ptr null, i32 0)
+  %r = call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i32 128, i32 %expected, ptr null)
   ret void
 }
 
 define internal void @futex_wake(ptr %word, i32 %count) {
-  %r = call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i32 129, i32 %count, ptr null, ptr null, i32 0)
+  %r = call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i32 129, i32 %count)
   ret void
 }
 
@@ -105,7 +116,8 @@ define internal ptr @worker(ptr %unused) {
 entry:
   br label %idle
 idle:
-  %seen = phi i32 [ 0, %entry ], [ %current, %try ], [ %current, %work ], [ %current, %last ], [ %current, %wake ]
+  %seen = phi i32 [ 0, %entry ], [ %current, %try ], [ %current, %work ],
+                  [ %current, %last ], [ %current, %wake ]
   br label %spin
 spin:
   %n = phi i32 [ 0, %idle ], [ %n1, %spin_more ], [ 0, %sleep ]

@@ -35,7 +35,7 @@ LEVELS = {
     "x86-64-v3": Level(32, 16, frozenset(("avx2", "fma", "f16c", "bmi2")), True, True),
     "x86-64-v4": Level(64, 32, frozenset(("avx512f", "avx512bw", "avx512vl")), True, True),
 }
-"""The levels a user may name in `DEV=CPU:LLVM:x86-64-v3`; without a name, everything the host has is used.
+"""The levels a user may name in `DEV=CPU:LLVM:x86-64-v3`; the default is all the host has.
 
 Source: x86-64 psABI, table "Micro-architecture levels".
 """

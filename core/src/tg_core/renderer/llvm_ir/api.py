@@ -1,4 +1,4 @@
-"""The LLVM IR renderer: walks a linear program and dispatches each node to the file that renders it."""
+"""The LLVM IR renderer: dispatches each node of a linear program to the file that renders it."""
 
 from __future__ import annotations
 
@@ -56,16 +56,17 @@ RULES: Mapping[Ops, Rule] = {
     Ops.WHERE: arithmetic.render_where,
     Ops.MULACC: arithmetic.render_multiply_add,
 }
-"""How each op is rendered on any target; a rule returns the value's name, or None where there is none."""
+"""How each op is rendered on any target; a rule returns the value's name, if there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LLVMRenderer(Renderer):
     """Base of renderers whose language is LLVM IR.
 
-    The function has the signature `void name(ptr args, i64 chunk)`: `args` is an array of 8-byte slots, the addresses of buffers and
-    then the variables; `chunk` is the value of `gidx0`. A target with another calling convention overrides `header` and `argument`,
-    and replaces entries of `rules`.
+    The function has the signature `void name(ptr args, i64 chunk)`: `args` is an array of 8-byte
+    slots, the addresses of buffers and then the variables; `chunk` is the value of `gidx0`. A
+    target with another calling convention overrides `header` and `argument`, and replaces entries
+    of `rules`.
     """
 
     language: ClassVar[str] = "LLVM"
@@ -81,7 +82,7 @@ class LLVMRenderer(Renderer):
         return source.encode()
 
     def pointer_type(self, storage: UOp) -> str:
-        """Return the type of pointers into `storage`, with its address space where the target has several."""
+        """Return the type of pointers into `storage`, with the address space if any."""
         return "ptr"
 
     def pointer_suffix(self, storage: UOp) -> str:

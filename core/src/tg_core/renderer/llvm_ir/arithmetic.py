@@ -1,4 +1,4 @@
-"""Elementwise ops in LLVM IR: strict IEEE arithmetic, no fast-math flag, fused multiply-add only for MULACC."""
+"""Elementwise ops in LLVM IR: no fast-math flag, fused multiply-add only for MULACC."""
 
 from __future__ import annotations
 
@@ -145,9 +145,8 @@ def render_where(kernel: Kernel, uop: UOp) -> str:
     lanes = lanes_of(uop)
     condition, a, b = uop.src
     mask = lanes if lanes_of(condition) else 0
-    return kernel.builder.value(
-        f"select {kernel.typed(condition, mask)}, {kernel.typed(a, lanes)}, {kernel.typed(b, lanes)}"
-    )
+    chosen, other = kernel.typed(a, lanes), kernel.typed(b, lanes)
+    return kernel.builder.value(f"select {kernel.typed(condition, mask)}, {chosen}, {other}")
 
 
 def render_multiply_add(kernel: Kernel, uop: UOp) -> str:
@@ -162,7 +161,8 @@ def render_multiply_add(kernel: Kernel, uop: UOp) -> str:
         raise CompileError("MULACC: not defined for bfloat16, whose arithmetic is not native")
     if dtype is not dtypes.float16:
         return builder.call("llvm.fma", kind, (kind, a), (kind, b), (kind, c))
-    # the product of halves is exact in double; where the sum is not, one operand is too small to reach a tie of halves
+    # the product of halves is exact in double; where the sum is not, one operand is too small to
+    # reach a tie of halves
     double = with_lanes("double", lanes)
     wide = [convert(builder, v, dtype, dtypes.float64, lanes) for v in (a, b, c)]
     product = builder.value(f"fmul {double} {wide[0]}, {wide[1]}")

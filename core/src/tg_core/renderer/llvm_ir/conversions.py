@@ -1,10 +1,11 @@
 """CAST and BITCAST in LLVM IR.
 
-Float to integer truncates toward zero; a value that fits 64 bits wraps to the destination's width; NaN and what lies beyond are
-`-2**63` wrapped, which is 0 in narrow types, on every path. Nothing here is poison or traps.
+Float to integer truncates toward zero; a value that fits 64 bits wraps to the destination's width;
+NaN and what lies beyond are `-2**63` wrapped, which is 0 in narrow types, on every path. Nothing
+here is poison or traps.
 
-Conversions to narrow integers stay in vector registers: the value is reduced modulo `2**32` in floating point, which is exact, and
-converted to 32 bits.
+Conversions to narrow integers stay in vector registers: the value is reduced modulo `2**32` in
+floating point, which is exact, and converted to 32 bits.
 """
 
 from __future__ import annotations

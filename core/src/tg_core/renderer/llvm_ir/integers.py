@@ -37,7 +37,7 @@ def _power_of_two(uop: UOp) -> int | None:
 
 
 def _safe_divisor(kernel: Kernel, uop: UOp, divisor: str) -> tuple[str, str | None]:
-    """Return a divisor that cannot trap, and the condition under which the true one is zero (None: never)."""
+    """Return a divisor that cannot trap, and when the true one is zero (None: never)."""
     builder, dtype, lanes = kernel.builder, uop.dtype, lanes_of(uop)
     dividend = uop.src[0]
     kind, flag = value_type(dtype, lanes), with_lanes("i1", lanes)
@@ -49,9 +49,8 @@ def _safe_divisor(kernel: Kernel, uop: UOp, divisor: str) -> tuple[str, str | No
     if not dtypes.is_unsigned(dtype):
         lowest = dtypes.min(dtype)
         if dividend.vmin <= lowest and uop.src[1].vmin <= -1 <= uop.src[1].vmax:
-            is_lowest = builder.value(
-                f"icmp eq {kind} {kernel.operand(dividend, lanes)}, {constant(lowest, dtype, lanes)}"
-            )
+            value, least = kernel.operand(dividend, lanes), constant(lowest, dtype, lanes)
+            is_lowest = builder.value(f"icmp eq {kind} {value}, {least}")
             minus = builder.value(f"icmp eq {kind} {divisor}, {constant(-1, dtype, lanes)}")
             both = builder.value(f"and {flag} {is_lowest}, {minus}")
             unsafe = both if unsafe is None else builder.value(f"or {flag} {unsafe}, {both}")

@@ -60,7 +60,7 @@ def _render_shuffle(kernel: Kernel, uop: UOp) -> str | None:
 
 
 def render_lane(kernel: Kernel, uop: UOp) -> str:
-    """Render INDEX of a vector value: one lane, or with an argument that many from a constant on."""
+    """Render INDEX of a vector value: one lane, or as many as the argument says."""
     builder = kernel.builder
     vector, position = uop.src
     width = lanes_of(vector)

@@ -1,7 +1,8 @@
 """Addresses, loads and stores in LLVM IR.
 
-Accesses are aligned to their element. A gate of one value becomes a branch; a gate of lanes becomes a masked access when the lanes
-are contiguous, else a branch per lane. Memory whose gate is false is never touched.
+Accesses are aligned to their element. A gate of one value becomes a branch; a gate of lanes becomes
+a masked access when the lanes are contiguous, else a branch per lane. Memory whose gate is false is
+never touched.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How dtypes and constants look in LLVM IR text.
 
-A bool is `i1` as a value and `i8` in memory. bfloat16 is held as `i16`: its arithmetic goes through float by integer ops, so that
-no target needs library functions for it.
+A bool is `i1` as a value and `i8` in memory. bfloat16 is held as `i16`: its arithmetic goes through
+float by integer ops, so that no target needs library functions for it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def overload(type_name: str) -> str:
 def literal(value: PyConst, dtype: DType) -> str:
     """Return a constant as text, truncated to its dtype; floats by bit pattern, so exactly.
 
-    Source: LLVM language reference, "Simple Constants": float is written as the double of its value.
+    Source: LLVM language reference, "Simple Constants": a float is written as a double.
     """
     if dtype is dtypes.bool:
         return "true" if value else "false"
