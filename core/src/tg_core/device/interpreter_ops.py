@@ -77,7 +77,8 @@ def _truncating_divide(x: list[Array], dtype: DType) -> Array:
     quotient = x[0] // divisor
     inexact = np.mod(x[0], divisor) != 0
     up = inexact & ((x[0] < 0) != (divisor < 0))
-    return np.where(zero, x[0].dtype.type(0), quotient + up.astype(quotient.dtype))
+    result: Array = np.where(zero, x[0].dtype.type(0), quotient + up.astype(quotient.dtype))
+    return result
 
 
 def _truncating_modulo(x: list[Array], dtype: DType) -> Array:
