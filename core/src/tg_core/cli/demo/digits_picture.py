@@ -18,7 +18,7 @@ __all__ = ["confusion_matrix", "draw_picture", "require_matplotlib"]
 
 SHEET_COLUMNS = 8
 SHEET_ROWS = 3
-PLOT_HEIGHT, HEADING_HEIGHT, TILE_HEIGHT = 5.0, 0.5, 1.6
+PLOT_HEIGHT, HEADING_HEIGHT, TILE_HEIGHT = 5.0, 0.6, 1.6
 """Heights of the parts of the picture, in inches."""
 SMOOTHING_STEPS = 15
 INK = "#1f4e79"
