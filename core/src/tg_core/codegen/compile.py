@@ -1,10 +1,11 @@
-"""From a kernel to a compiled program, with a cache in memory."""
+"""From a kernel to a compiled program, with a cache in memory and one on disk."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tg_core.codegen.describe_program import describe_program, name_kernel
+from tg_core.codegen.disk_programs import load_compiled, store_compiled
 from tg_core.codegen.estimate_work import estimate_work
 from tg_core.codegen.normalize_kernel import normalize_kernel
 from tg_core.codegen.pipeline import run_pipeline
@@ -43,15 +44,24 @@ def compile_program(sink: UOp, renderer: Renderer) -> UOp:
     Raises:
         CompileError: the kernel cannot be lowered or compiled for this target.
     """
-    key = (normalize_kernel(sink).key, renderer.key, codegen_state())
+    normal, state = normalize_kernel(sink), codegen_state()
+    key = (normal.key, renderer.key, state)
     found = _compiled.get(key)
     if found is None:
-        lowered = lower_kernel(sink, renderer)
-        source = renderer.render(lowered.arg.name, lowered.src[1])
-        binary = renderer.compile(source)
-        parts = (UOp(Ops.SOURCE, (), source), UOp(Ops.BINARY, (), binary))
-        found = _compiled[key] = UOp(Ops.PROGRAM, (*lowered.src, *parts), lowered.arg)
+        found = load_compiled(normal, renderer, state)
+        if found is None:
+            found = _compile(sink, renderer)
+            store_compiled(normal, renderer, state, found)
+        _compiled[key] = found
     return found
+
+
+def _compile(sink: UOp, renderer: Renderer) -> UOp:
+    lowered = lower_kernel(sink, renderer)
+    source = renderer.render(lowered.arg.name, lowered.src[1])
+    binary = renderer.compile(source)
+    parts = (UOp(Ops.SOURCE, (), source), UOp(Ops.BINARY, (), binary))
+    return UOp(Ops.PROGRAM, (*lowered.src, *parts), lowered.arg)
 
 
 def clear_compiled() -> None:

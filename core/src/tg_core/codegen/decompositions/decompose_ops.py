@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 
 @cache
 def _rules(renderer: Renderer) -> PatternMatcher:
-    pow_rules = decompose_pow.rules
-    if dtypes.float64 in renderer.native_dtypes:
-        pow_rules = decompose_pow.rules_with_double
+    double = dtypes.float64 in renderer.native_dtypes
     by_op = {
         Ops.THREEFRY: decompose_threefry.rules,
-        Ops.POW: pow_rules,
-        Ops.SIN: decompose_sin.rules,
+        Ops.POW: decompose_pow.rules_with_double if double else decompose_pow.rules,
+        Ops.SIN: decompose_sin.rules_with_double if double else decompose_sin.rules,
         Ops.EXP2: decompose_exp2.rules,
         Ops.LOG2: decompose_log2.rules,
     }

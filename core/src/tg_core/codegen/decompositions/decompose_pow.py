@@ -133,7 +133,7 @@ def _settle(base: UOp, exponent: UOp, result: UOp) -> UOp:
     layout = LAYOUTS[base.dtype]
     bits = base.bitcast(layout.integer)
     negative = less(bits, lit(0, bits))
-    result = choose(negative & odd, zero - result, result)
+    result = choose(negative & odd, result * lit(-1.0, result), result)
     improper = less(base, zero) & negate(whole) & less(size, infinity)
     result = choose(improper, lit(math.nan, base), result)
     result = choose(is_nan(base) | is_nan(exponent), lit(math.nan, base), result)

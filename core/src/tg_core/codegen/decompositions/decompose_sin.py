@@ -1,4 +1,5 @@
-"""SIN of float32 and float64 from arithmetic, within about 2 ulp for every argument, however large.
+"""SIN of float32 and float64 from arithmetic, for every argument, however large: within 1.5 ulp, 2.5 for float32 on targets without
+float64.
 
 The argument is reduced with integers (Payne and Hanek, "Radian reduction for trigonometric functions", SIGNUM Newsletter 18, 1983):
 of `2/pi` only the bits matter whose product with the mantissa lies below 4. They are selected from a table by a barrel
@@ -89,14 +90,20 @@ def _window(start: UOp, count: int, padding: int, last: int) -> list[UOp]:
     return result
 
 
-def reduce_float32(x: UOp) -> tuple[UOp, UOp]:
-    """Return (quadrant modulo 4 as uint64, remainder in [-pi/4, pi/4]) of a float32 that is at least pi/4."""
+def reduce_float32(x: UOp, wide: bool) -> tuple[UOp, UOp]:
+    """Return (quadrant modulo 4 as uint64, remainder in [-pi/4, pi/4]) of a float32 that is at least pi/4.
+
+    Args:
+        x: float32.
+        wide: the remainder is scaled in float64, and rounded once.
+    """
     mantissa, start = _mantissa_and_start(x)
     a0, a1, a2 = _window(start, 3, _PADDING[x.dtype], 104 - 2 + _PADDING[x.dtype])
     product = shift_left(mantissa * a0, _WORD) + mantissa * a1 + shift_right(mantissa * a2, _WORD)
     quadrant = shift_right(product + lit(1 << 61, product), 62)
     fraction = (product - shift_left(quadrant, 62)).bitcast(dtypes.int64)
-    return quadrant, fraction.cast(x.dtype) * lit(math.pi / 2 * 2.0**-62, x)
+    scaled = fraction.cast(dtypes.float64 if wide else x.dtype)
+    return quadrant, (scaled * lit(math.pi / 2 * 2.0**-62, scaled)).cast(x.dtype)
 
 
 def reduce_float64(x: UOp) -> tuple[UOp, UOp]:
@@ -188,11 +195,19 @@ def sine_of_remainder(quadrant: UOp, r: UOp) -> UOp:
 
 def decompose_sin(x: UOp) -> UOp:
     """SIN(x) -> exact reduction and polynomials. sin(-x) = -sin(x), sin(-0.0) = -0.0, infinities and NaN give NaN."""
+    return _sine(x, wide=False)
+
+
+def decompose_sin_in_double(x: UOp) -> UOp:
+    """SIN(x) of float32 -> the same, with the remainder scaled in float64. A more exact remainder changes nothing else."""
+    return _sine(x, wide=True)
+
+
+def _sine(x: UOp, wide: bool) -> UOp:
     size = magnitude(x)
     finite = less(size, lit(math.inf, x))
     large = choose(finite, size, lit(1.0, x))
-    reduce = reduce_float32 if x.dtype is dtypes.float32 else reduce_float64
-    quadrant, remainder = reduce(large)
+    quadrant, remainder = reduce_float32(large, wide) if x.dtype is dtypes.float32 else reduce_float64(large)
     small = less(size, lit(math.pi / 4, x))
     quadrant = choose(small, lit(0, quadrant), quadrant)
     value = sine_of_remainder(quadrant, choose(small, size, remainder))
@@ -203,3 +218,9 @@ def decompose_sin(x: UOp) -> UOp:
 
 
 rules = PatternMatcher([(UPat(Ops.SIN, (UPat.var("x", dtype=tuple(LAYOUTS)),)), decompose_sin)])
+"""For targets without float64."""
+
+rules_with_double = PatternMatcher(
+    [(UPat(Ops.SIN, (UPat.var("x", dtype=dtypes.float32),)), decompose_sin_in_double)]
+) + rules
+"""For targets with float64."""

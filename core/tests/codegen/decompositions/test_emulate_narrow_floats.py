@@ -1,0 +1,100 @@
+"""Narrow floats stored as integers and computed in float32, against the tables of `support.floats` and numpy's halves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from codegen_kernels import LEAN, SIMD, apply
+
+from tg_core.dtype import DType, dtypes
+from tg_core.support import floats
+from tg_core.uop.ops import Ops, UOp
+
+FORMATS = [dtypes.float16, dtypes.bfloat16, *dtypes.fp8s]
+RNG = np.random.default_rng(5)
+
+
+def cast_to(dtype: DType) -> Any:
+    def function(x: UOp) -> UOp:
+        return UOp(Ops.CAST, (x,), dtype)
+
+    return function
+
+
+def encode(values: np.ndarray, dtype: DType) -> np.ndarray:
+    if dtype is dtypes.float16:
+        with np.errstate(over="ignore"):
+            return values.astype(np.float16).view(np.uint16)
+    return floats.encode(values, dtype.name)
+
+
+def decode(codes: np.ndarray, dtype: DType) -> np.ndarray:
+    if dtype is dtypes.float16:
+        return codes.view(np.float16).astype(np.float32)
+    return floats.decode(codes, dtype.name).astype(np.float32)
+
+
+def all_codes(dtype: DType) -> np.ndarray:
+    kind = np.uint8 if dtype.bits == 8 else np.uint16
+    codes = np.arange(1 << dtype.bits, dtype=kind)
+    return codes if dtype.bits == 8 else codes[::7].copy()
+
+
+def stored(codes: np.ndarray, dtype: DType) -> np.ndarray:
+    """Return codes as an array the interpreter takes for the storage of an emulated dtype."""
+    del dtype
+    return codes
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_every_code_decodes_exactly(dtype: DType) -> None:
+    codes = all_codes(dtype)
+    got = apply(cast_to(dtypes.float32), LEAN, dtypes.float32, (stored(codes, dtype), dtype))
+    np.testing.assert_array_equal(got, decode(codes, dtype))
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_encoding_rounds_to_nearest_even(dtype: DType) -> None:
+    values = np.concatenate([decode(all_codes(dtype), dtype), RNG.normal(0, 1, 500), np.exp2(RNG.uniform(-30, 20, 1500))])
+    values = np.concatenate([values, [np.inf, -np.inf, np.nan, 0.0, -0.0, 65519.0, 65520.0, 448.0, 465.0, 1e30]]).astype(np.float32)
+    finite = np.sort(values[np.isfinite(values)])
+    # midpoints of neighbours are where ties happen
+    values = np.concatenate([values, (finite[1:] / 2 + finite[:-1] / 2)])
+    unsigned = np.uint8 if dtype.bits == 8 else np.uint16
+    got = np.zeros(len(values), unsigned)
+    from codegen_kernels import elementwise, run
+
+    run(elementwise(cast_to(dtype), len(values), dtypes.float32, output=dtype), LEAN, got, values)
+    want = encode(values, dtype)
+    np.testing.assert_array_equal(decode(got, dtype), decode(want, dtype))
+    number = ~np.isnan(values)
+    np.testing.assert_array_equal(got[number], want[number])
+
+
+def test_arithmetic_rounds_after_each_operation() -> None:
+    x = RNG.normal(0, 3, 400).astype(np.float16)
+    y = RNG.normal(0, 3, 400).astype(np.float16)
+
+    def function(a: UOp, b: UOp) -> UOp:
+        return (a + b) * a
+
+    got = np.zeros(400, np.uint16)
+    from codegen_kernels import elementwise, run
+
+    sink = elementwise(function, 400, dtypes.float16, dtypes.float16, output=dtypes.float16)
+    run(sink, LEAN, got, x.view(np.uint16), y.view(np.uint16))
+    assert np.array_equal(got.view(np.float16), (x + y) * x)
+
+
+def test_bfloat16_is_stored_natively_and_computed_in_float32() -> None:
+    values = RNG.normal(0, 3, 100).astype(np.float32)
+    codes = floats.encode(values, "bfloat16")
+
+    def function(a: UOp) -> UOp:
+        return a * a
+
+    got = apply(function, SIMD, dtypes.bfloat16, (codes, dtypes.bfloat16))
+    exact = decode(codes, dtypes.bfloat16)
+    assert np.array_equal(got, floats.encode(exact * exact, "bfloat16"))
