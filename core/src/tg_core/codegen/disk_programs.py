@@ -7,13 +7,13 @@ of the renderer's package. So nothing has to be cleared after an upgrade or an e
 
 from __future__ import annotations
 
-import io
-import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tg_core.errors import FileFormatError
 from tg_core.support.disk_cache import DiskCache
-from tg_core.support.source_digest import digest_of_modules
+from tg_core.support.source_digest import source_digest
 from tg_core.uop.ops import Ops, UOp
+from tg_core.uop.serialize import dump_uop, load_uop
 
 if TYPE_CHECKING:
     from tg_core.renderer import Renderer
@@ -27,7 +27,7 @@ _cache = DiskCache("programs")
 
 
 def load_compiled(normal: UOp, renderer: Renderer, state: object) -> UOp | None:
-    """Return the PROGRAM of a kernel in normal form, or None where it was never compiled.
+    """Return `PROGRAM(SINK, NOOP, SOURCE, BINARY)` of a kernel in normal form, or None where it was never compiled.
 
     Args:
         normal: the kernel.
@@ -38,29 +38,24 @@ def load_compiled(normal: UOp, renderer: Renderer, state: object) -> UOp | None:
     if entry is None:
         return None
     try:
-        found = _Reader(io.BytesIO(entry)).load()
-    # An entry from another version of Python or of our classes is a miss, as a damaged one is.
-    except (pickle.UnpicklingError, AttributeError, ImportError, TypeError, ValueError, EOFError):
+        kept = load_uop(entry)
+    except FileFormatError:
+        # An entry from another version of our classes is a miss, as a damaged one is.
         return None
-    return found if isinstance(found, UOp) and found.op is Ops.PROGRAM else None
+    if kept.op is not Ops.PROGRAM or len(kept.src) != 2:
+        return None
+    return UOp(Ops.PROGRAM, (normal, UOp(Ops.NOOP), *kept.src), kept.arg)
 
 
 def store_compiled(normal: UOp, renderer: Renderer, state: object, program: UOp) -> None:
-    """Keep a compiled PROGRAM for other processes."""
-    _cache.put(_key(normal, renderer, state), pickle.dumps(program, protocol=5))
+    """Keep a compiled PROGRAM for other processes: source, binary and launch, not the linear program."""
+    kept = UOp(Ops.PROGRAM, program.src[2:], program.arg)
+    _cache.put(_key(normal, renderer, state), dump_uop(kept))
 
 
 def _key(normal: UOp, renderer: Renderer, state: object) -> bytes:
     package = type(renderer).__module__.partition(".")[0]
     modules = SOURCES if package == "tg_core" else (*SOURCES, package)
-    parts = (renderer.key, repr(state), digest_of_modules(*modules))
+    parts = (renderer.key, repr(state), source_digest(*modules))
     return normal.key + "\0".join(parts).encode()
 
-
-class _Reader(pickle.Unpickler):
-    """Reads our own classes and nothing else: an entry is data, whoever wrote it."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if module.partition(".")[0] != "tg_core":
-            raise pickle.UnpicklingError(f"{module}.{name} is no part of a program")
-        return super().find_class(module, name)
