@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @cache
-def digest_of_modules(*names: str) -> str:
+def source_digest(*names: str) -> str:
     """Return a digest of all Python files of modules and packages, without importing them.
 
     Args:
