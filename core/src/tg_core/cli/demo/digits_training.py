@@ -10,6 +10,7 @@ import numpy as np
 from tg_core import nn
 from tg_core.cli.demo.digits_data import Digits, batches
 from tg_core.cli.demo.digits_network import DigitsNet
+from tg_core.jit import TinyJit
 from tg_core.tensor import Tensor
 
 __all__ = ["BATCH_SIZE", "LEARNING_RATE", "Run", "steps_per_epoch", "test", "train"]
@@ -55,14 +56,20 @@ def train(
     Tensor.manual_seed(seed)
     run = Run(DigitsNet())
     optimizer = nn.optim.Adam(nn.state.get_parameters(run.network), lr=LEARNING_RATE)
+
+    @TinyJit
+    def take_step(images: Tensor, labels: Tensor, rate: Tensor) -> Tensor:
+        optimizer.lr.assign(rate)
+        optimizer.zero_grad()
+        loss = run.network(images).sparse_categorical_crossentropy(labels).backward()
+        # One schedule for both, so that the loss does not compute the network a second time.
+        return loss.realize(*optimizer.schedule_step())
+
     with Tensor.train():
         for step, (images, labels) in enumerate(batches(digits, BATCH_SIZE, steps, seed)):
-            optimizer.lr.assign([LEARNING_RATE * (1 - step / steps)])
-            optimizer.zero_grad()
-            scores = run.network(Tensor(images))
-            loss = scores.sparse_categorical_crossentropy(Tensor(labels)).backward()
-            # One schedule for both, so that the loss does not compute the network a second time.
-            loss.realize(*optimizer.schedule_step())
+            rate = Tensor([LEARNING_RATE * (1 - step / steps)])
+            inputs = (Tensor(images), Tensor(labels), rate)
+            loss = take_step(*(tensor.realize() for tensor in inputs))
             run.losses.append(float(loss.item()))
             if on_step is not None:
                 on_step(step + 1, run.losses[-1])
