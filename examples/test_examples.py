@@ -43,5 +43,7 @@ def test_the_example_of_the_readme_learns(capsys: pytest.CaptureFixture[str]) ->
 
 def test_every_example_is_tested() -> None:
     tests = Path(__file__).read_text(encoding="utf-8")
-    programs = [path.stem for path in sorted(FOLDER.glob("*.py")) if not path.stem.startswith("test_")]
+    programs = [
+        path.stem for path in sorted(FOLDER.glob("*.py")) if not path.stem.startswith("test_")
+    ]
     assert [name for name in programs if f'"{name}"' not in tests] == []

@@ -1,4 +1,6 @@
-"""Runs a schedule with numpy straight from its kernels, before any code generation: every loop is an axis of an array."""
+"""Runs a schedule with numpy straight from its kernels, before any code generation: every loop is
+an axis of an array.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ class KernelEvaluator(Evaluator):
         src = [self.values[s] for s in node.src]
         if node.op is Ops.PARAM:
             slot = node.arg.slot
-            return np.array(self.variables[slot - len(self.storage)]) if node.shape == () else self.storage[slot]
+            return (
+                np.array(self.variables[slot - len(self.storage)])
+                if node.shape == ()
+                else self.storage[slot]
+            )
         if node.op is Ops.CONST and node.arg is Invalid:
             return Invalid
         if node.op is Ops.RANGE:
@@ -61,7 +67,11 @@ class KernelEvaluator(Evaluator):
             assert np.all((index >= 0) & (index < len(array))), "load out of bounds"
             return array[index]
         position, valid = np.broadcast_arrays(*index)
-        picked = array[np.where(valid, position, 0)] if len(array) else np.zeros(position.shape, array.dtype)
+        picked = (
+            array[np.where(valid, position, 0)]
+            if len(array)
+            else np.zeros(position.shape, array.dtype)
+        )
         return np.where(valid, picked, np.zeros((), array.dtype))
 
     def store(self, node: UOp, src: list[Any]) -> None:
@@ -90,7 +100,9 @@ def run_schedule(linear: UOp, arguments: list[Any]) -> None:
                 temporaries[base] = np.full(base.arg.size * base.dtype.itemsize, 0xA5, np.uint8)
             array = temporaries[base]
         nbytes = argument.size * argument.dtype.itemsize
-        return array.view(np.uint8)[argument.offset : argument.offset + nbytes].view(to_numpy(argument.dtype))
+        return array.view(np.uint8)[argument.offset : argument.offset + nbytes].view(
+            to_numpy(argument.dtype)
+        )
 
     for call in linear.src:
         storage = [view(a) for a in call.src[1:] if a.shape]

@@ -1,7 +1,7 @@
 """Data types: their table, promotion, value ranges and conversion to numpy.
 
-A dtype is always scalar: how many values a node stands for is its shape. *Weak* dtypes have a kind but no width; Python scalars and
-index arithmetic carry them until a width is committed.
+A dtype is always scalar: how many values a node stands for is its shape. *Weak* dtypes have a kind
+but no width; Python scalars and index arithmetic carry them until a width is committed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class InvalidType:
-    """The type of `Invalid`, the boolean constant that poisons what it touches and marks masked lanes."""
+    """The type of `Invalid`, the boolean constant that poisons what it touches and marks masked
+    lanes.
+    """
 
     _instance: InvalidType | None = None
 
@@ -91,7 +93,8 @@ class dtypes:  # noqa: N801 - the name of the specification
     int64: Final = DType("int64", "int", 64, 9)
     uint64: Final = DType("uint64", "uint", 64, 10)
     weakfloat: Final = DType("weakfloat", "weakfloat", 0, 11)
-    # OCP 8-bit floating point specification 1.0 (e4m3 has no infinity); the fnuz variants have one NaN and no negative zero
+    # OCP 8-bit floating point specification 1.0 (e4m3 has no infinity); the fnuz variants have one
+    # NaN and no negative zero
     fp8e4m3: Final = DType("fp8e4m3", "float", 8, 12, 4, 448.0)
     fp8e5m2: Final = DType("fp8e5m2", "float", 8, 13, 5, 57344.0)
     fp8e4m3fnuz: Final = DType("fp8e4m3fnuz", "float", 8, 14, 4, 240.0)
@@ -169,7 +172,9 @@ class dtypes:  # noqa: N801 - the name of the specification
 
     @staticmethod
     def default_float() -> DType:
-        """Return the dtype that Python floats and float-valued functions of integers commit to (`DEFAULT_FLOAT`)."""
+        """Return the dtype that Python floats and float-valued functions of integers commit to
+        (`DEFAULT_FLOAT`).
+        """
         return to_dtype(DEFAULT_FLOAT.value)
 
     @staticmethod
@@ -210,8 +215,9 @@ def to_dtype(dtype: DTypeLike) -> DType:
     return found
 
 
-# Direct successors in the promotion lattice, after JAX ("Type promotion semantics", jax.readthedocs.io); here bool and the weak kinds lie below
-# every width of their kind, and fp8 variants meet at float16.
+# Direct successors in the promotion lattice, after JAX ("Type promotion semantics",
+# jax.readthedocs.io); here bool and the weak kinds lie below every width of their kind, and fp8
+# variants meet at float16.
 _ABOVE: Final[dict[DType, tuple[DType, ...]]] = {
     dtypes.bool: (dtypes.weakint,),
     dtypes.weakint: (dtypes.int8, dtypes.uint8),
@@ -244,20 +250,24 @@ def _upper_set(dtype: DType) -> frozenset[DType]:
 def promote(*args: DType) -> DType:
     """Return the least dtype of the lattice that all arguments promote to.
 
-    bool < weakint < integers < weakfloat < floats; mixed signedness widens; int64 with uint64 gives weakfloat, which commits to the default
-    float; two different fp8 variants meet at float16.
+    bool < weakint < integers < weakfloat < floats; mixed signedness widens; int64 with uint64 gives
+    weakfloat, which commits to the default float; two different fp8 variants meet at float16.
 
     Raises:
         DTypeError: an argument is void, or there is no argument.
     """
     if not args or any(d not in _ABOVE for d in args):
-        raise DTypeError(f"promotion: no common dtype of {', '.join(d.name for d in args) or 'nothing'}")
+        raise DTypeError(
+            f"promotion: no common dtype of {', '.join(d.name for d in args) or 'nothing'}"
+        )
     common = frozenset.intersection(*(_upper_set(d) for d in args))
     return max(common, key=lambda d: (len(_upper_set(d)), -d.rank))
 
 
 def promote_concrete(*args: DType) -> DType:
-    """Return `promote(*args)` with a weak result committed to its default width, unless all arguments are weak."""
+    """Return `promote(*args)` with a weak result committed to its default width, unless all
+    arguments are weak.
+    """
     result = promote(*args)
     if dtypes.is_weak(result) and not all(dtypes.is_weak(d) or d is dtypes.bool for d in args):
         return dtypes.default_float() if result is dtypes.weakfloat else dtypes.default_int()
@@ -265,7 +275,9 @@ def promote_concrete(*args: DType) -> DType:
 
 
 def least_float(dtype: DType) -> DType:
-    """Return the dtype itself when it is a float, else the default float: the result dtype of float functions."""
+    """Return the dtype itself when it is a float, else the default float: the result dtype of float
+    functions.
+    """
     if dtypes.is_float(dtype):
         return dtype
     return dtypes.weakfloat if dtype is dtypes.weakint else dtypes.default_float()
@@ -274,8 +286,8 @@ def least_float(dtype: DType) -> DType:
 def sum_dtype(dtype: DType) -> DType:
     """Return the dtype that a sum of this dtype accumulates in and has.
 
-    Narrow integers and bool widen to the default int (unsigned ones to the unsigned of that width); floats stay, and narrow ones are
-    accumulated in float32 by the front end.
+    Narrow integers and bool widen to the default int (unsigned ones to the unsigned of that width);
+    floats stay, and narrow ones are accumulated in float32 by the front end.
     """
     if dtype is dtypes.bool or dtype is dtypes.weakint:
         return dtypes.default_int()
@@ -287,9 +299,11 @@ def sum_dtype(dtype: DType) -> DType:
 
 
 def truncate(value: PyConst, dtype: DType) -> PyConst:
-    """Return `value` as the dtype stores it: wrapped for integers, rounded to nearest even for floats.
+    """Return `value` as the dtype stores it: wrapped for integers, rounded to nearest even for
+    floats.
 
-    A float goes to an integer dtype by truncation toward zero; NaN and infinities give 0 there, and NaN gives True for bool.
+    A float goes to an integer dtype by truncation toward zero; NaN and infinities give 0 there, and
+    NaN gives True for bool.
     """
     if dtype is dtypes.bool:
         return bool_type(value)
@@ -300,7 +314,11 @@ def truncate(value: PyConst, dtype: DType) -> PyConst:
         if dtype is dtypes.weakint:
             return value
         value &= (1 << dtype.bits) - 1
-        return value - (1 << dtype.bits) if dtype.kind == "int" and value >> (dtype.bits - 1) else value
+        return (
+            value - (1 << dtype.bits)
+            if dtype.kind == "int" and value >> (dtype.bits - 1)
+            else value
+        )
     if not dtypes.is_float(dtype):
         raise DTypeError(f"truncate: {dtype.name} holds no values")
     try:
@@ -324,7 +342,9 @@ def _fp8_special(value: float, dtype: DType) -> float:
 
 
 def _round_float(value: float, dtype: DType) -> float:
-    """Round a finite value to the grid of a narrow float; fp8 saturates, the others overflow to infinity."""
+    """Round a finite value to the grid of a narrow float; fp8 saturates, the others overflow to
+    infinity.
+    """
     if value == 0.0:
         return 0.0 if dtype.name.endswith("fnuz") else value
     mantissa_bits = dtype.bits - 1 - dtype.exponent_bits
@@ -350,7 +370,9 @@ _NUMPY_NAMES: Final[dict[DType, str]] = {
 
 @cache
 def to_numpy(dtype: DType) -> np.dtype | None:
-    """Return numpy's dtype of the same representation, or None when numpy has none (bfloat16, fp8, weak, void)."""
+    """Return numpy's dtype of the same representation, or None when numpy has none (bfloat16, fp8,
+    weak, void).
+    """
     import numpy as np
 
     name = _NUMPY_NAMES.get(dtype)
@@ -367,4 +389,6 @@ def from_numpy(dtype: np.dtype) -> DType:
     for ours, name in _NUMPY_NAMES.items():
         if dtype.name == name:
             return ours
-    raise DTypeError(f"numpy dtype {dtype} has no counterpart, expected one of {', '.join(_NUMPY_NAMES.values())}")
+    raise DTypeError(
+        f"numpy dtype {dtype} has no counterpart, expected one of {', '.join(_NUMPY_NAMES.values())}"
+    )

@@ -58,7 +58,9 @@ class Captured:
     It holds no node of the storage it was captured on, so that storage is free to go.
     """
 
-    def __init__(self, capture: Capture, inputs: Inputs, result: Any, draws: _Draws, first_new: int) -> None:
+    def __init__(
+        self, capture: Capture, inputs: Inputs, result: Any, draws: _Draws, first_new: int
+    ) -> None:
         self.signature = CaptureSignature(inputs)
         self.draws = draws
         kept = inputs.placeholders()
@@ -66,7 +68,12 @@ class Captured:
         self.outputs: list[_Output] = []
         for _, value in leaves(result, "result"):
             base = storage_base(value.uop) if isinstance(value, Tensor) else None
-            if base is None or base in slots or base.op is not Ops.BUFFER or base.arg.slot < first_new:
+            if (
+                base is None
+                or base in slots
+                or base.op is not Ops.BUFFER
+                or base.arg.slot < first_new
+            ):
                 continue
             buffer = buffer_of(base)
             assert buffer is not None
@@ -76,7 +83,9 @@ class Captured:
         self.result = rebuild(result, Tensor, lambda tensor: tensor.uop.substitute(kept))
         self.replay = Replay.of(capture, slots)
         if self.replay.kernels == 0:
-            raise JitError("jit: the function ran no kernel; nothing it returns is computed from tensors")
+            raise JitError(
+                "jit: the function ran no kernel; nothing it returns is computed from tensors"
+            )
         self.written, self.fixed = self.replay.written()
 
     def run(self, inputs: Inputs) -> Any:
@@ -117,15 +126,18 @@ class Captured:
 class TinyJit(Generic[P, R]):
     """A function whose kernels are captured on the second call and replayed after that.
 
-    Inputs are the tensors and bound variables among the arguments, in nested containers too; they must keep shape, dtype and device, and plain Python values must stay what
-    they were. Everything else the function reads (closures, attributes) is what it was at capture, except for storage, which is read anew. Results are never overwritten
-    while they are held. `JIT=0` turns it off; `JIT_CHECK=n` compares the first n replays with plain runs.
+    Inputs are the tensors and bound variables among the arguments, in nested containers too; they
+    must keep shape, dtype and device, and plain Python values must stay what they were. Everything
+    else the function reads (closures, attributes) is what it was at capture, except for storage,
+    which is read anew. Results are never overwritten while they are held. `JIT=0` turns it off;
+    `JIT_CHECK=n` compares the first n replays with plain runs.
 
     Args:
         function: takes and returns tensors, in lists, tuples, dicts or dataclasses.
 
     Raises:
-        JitError: from a call, when an argument changed since the capture, or the function runs no kernel.
+        JitError: from a call, when an argument changed since the capture, or the function runs no
+            kernel.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:
@@ -133,7 +145,9 @@ class TinyJit(Generic[P, R]):
         self.calls = 0
         self.captured: Captured | None = None
         self.checks_left = JIT_CHECK.value
-        self._instances: weakref.WeakKeyDictionary[Any, TinyJit[Any, Any]] = weakref.WeakKeyDictionary()
+        self._instances: weakref.WeakKeyDictionary[Any, TinyJit[Any, Any]] = (
+            weakref.WeakKeyDictionary()
+        )
         functools.update_wrapper(self, function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -196,7 +210,10 @@ class TinyJit(Generic[P, R]):
         """
         captured = self.captured
         assert captured is not None
-        touched = [*captured.fixed, *(t.storage for i, t in enumerate(inputs.tensors) if i in captured.written)]
+        touched = [
+            *captured.fixed,
+            *(t.storage for i, t in enumerate(inputs.tensors) if i in captured.written),
+        ]
         saved = [(b, copy_of(b)) for b in touched]
         _, drawn = random_state()
         drawn_before = dict(drawn)

@@ -1,4 +1,6 @@
-"""The arguments of a captured function: which tensors and variables they hold, and what must stay the same from call to call."""
+"""The arguments of a captured function: which tensors and variables they hold, and what must stay
+the same from call to call.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _FROZEN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Yield what nested lists, tuples, dicts and dataclass instances hold, with the Python expression that reaches it."""
+    """Yield what nested lists, tuples, dicts and dataclass instances hold, with the Python
+    expression that reaches it.
+    """
     if isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             yield from leaves(item, f"{path}[{i}]")
@@ -36,7 +40,9 @@ def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def rebuild(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
-    """Return a copy of a nested structure with every instance of `kind` replaced by what `function` makes of it."""
+    """Return a copy of a nested structure with every instance of `kind` replaced by what `function`
+    makes of it.
+    """
     if isinstance(value, kind):
         return function(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -46,7 +52,10 @@ def rebuild(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         return {key: rebuild(item, kind, function) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        fields = {name: rebuild(getattr(value, name), kind, function) for name in value.__dataclass_fields__}
+        fields = {
+            name: rebuild(getattr(value, name), kind, function)
+            for name in value.__dataclass_fields__
+        }
         return replace(value, **fields)
     return value
 
@@ -78,7 +87,9 @@ class Input:
         replaced = {n: n.src[0] for n in self.node.toposort() if n.op is Ops.BIND}
         replaced[self.buffer] = placeholder(0, self.buffer)
         shape = tuple(s if isinstance(s, int) else "symbolic" for s in self.node.shape)
-        return Signature(self.name, self.node.dtype.name, self.node.device, shape, self.node.substitute(replaced))
+        return Signature(
+            self.name, self.node.dtype.name, self.node.device, shape, self.node.substitute(replaced)
+        )
 
 
 class Signature(NamedTuple):
@@ -124,10 +135,12 @@ class Inputs:
 
         Args:
             args, kwargs: of the call.
-            distinct: give a tensor whose storage an earlier one has a copy, so that slots can be told apart.
+            distinct: give a tensor whose storage an earlier one has a copy, so that slots can be
+                told apart.
 
         Returns:
-            The inputs, and the arguments with the tensors replaced by ones whose node is a view of a whole buffer.
+            The inputs, and the arguments with the tensors replaced by ones whose node is a view of
+            a whole buffer.
         """
         found = [*leaves(args, "args"), *(leaf for k, v in kwargs.items() for leaf in leaves(v, k))]
         realize_tensors([value for _, value in found if isinstance(value, Tensor)])
@@ -157,7 +170,9 @@ class Inputs:
         name = variable.arg.name
         first = self.variables.setdefault(name, bound)
         if first is not bound:
-            raise JitError(f"jit: variable {name} is bound to {first.unbind()[1]} and to {value} in one call")
+            raise JitError(
+                f"jit: variable {name} is bound to {first.unbind()[1]} and to {value} in one call"
+            )
 
     def add_tensor(self, name: str, tensor: Tensor, distinct: bool) -> None:
         """Note a realized tensor as a view of a whole buffer."""
@@ -172,7 +187,9 @@ class Inputs:
         base = storage_base(node)
         if distinct and any(t.buffer is base for t in self.tensors):
             if symbolic:
-                raise JitError(f"jit: {name} is a symbolic view of storage that another argument has too")
+                raise JitError(
+                    f"jit: {name} is a symbolic view of storage that another argument has too"
+                )
             original = buffer_of(base)
             assert original is not None
             node = tensor.clone().realize().uop
@@ -226,7 +243,9 @@ class CaptureSignature:
         """
         mine, theirs = [t.name for t in self.tensors], [t.name for t in inputs.tensors]
         if mine != theirs:
-            raise JitError(f"jit: tensors among the arguments were {mine} at capture and are {theirs}")
+            raise JitError(
+                f"jit: tensors among the arguments were {mine} at capture and are {theirs}"
+            )
         for old, new in zip(self.tensors, inputs.tensors, strict=True):
             old.check(new.signature())
         if self.variables != list(inputs.variables):
@@ -236,10 +255,14 @@ class CaptureSignature:
             )
         if self.frozen.keys() != inputs.frozen.keys():
             changed = sorted(self.frozen.keys() ^ inputs.frozen.keys())
-            raise JitError(f"jit: the structure of the arguments changed since the capture at {changed}")
+            raise JitError(
+                f"jit: the structure of the arguments changed since the capture at {changed}"
+            )
         for name, value in self.frozen.items():
             now = inputs.frozen[name]
-            if type(now) is not type(value) or (now != value and not (now != now and value != value)):
+            if type(now) is not type(value) or (
+                now != value and not (now != now and value != value)
+            ):
                 raise JitError(
                     f"jit: {name} was {value!r} at capture and is {now!r}; plain values are compiled in,"
                     " pass a bound Variable or a Tensor for what changes"
@@ -247,7 +270,9 @@ class CaptureSignature:
 
 
 def _as_whole_buffer(tensor: Tensor, node: UOp) -> UOp:
-    """Return a realized value as a view of all of a buffer: of its own, of a part of it, or of a copy."""
+    """Return a realized value as a view of all of a buffer: of its own, of a part of it, or of a
+    copy.
+    """
     view = contiguous_view(node)
     if view is None:
         return tensor.clone().realize().uop

@@ -91,13 +91,23 @@ def test_layernorm_row_is_one_kernel_without_a_grid(row_kernels):
 def test_batchnorm_puts_its_channels_outermost(row_kernels):
     a = make_input((4, 16, 5), 0, "NULL")
     centred = a[0] - a[0].mean((0, 2), keepdim=True)
-    check(centred / (centred.square().mean((0, 2), keepdim=True) + 1e-5).sqrt(), [a], "NULL", kernels=1)
+    check(
+        centred / (centred.square().mean((0, 2), keepdim=True) + 1e-5).sqrt(),
+        [a],
+        "NULL",
+        kernels=1,
+    )
 
 
 def test_operand_with_transcendental_is_stored_before_a_product():
     a, b = make_input((8, 12), 0, "NULL"), make_input((12, 9), 1, "NULL")
     left = a[0].exp2()
-    check((left.reshape(8, 1, 12) * b[0].permute((1, 0)).reshape(1, 9, 12)).sum(2), [a, b], "NULL", kernels=2)
+    check(
+        (left.reshape(8, 1, 12) * b[0].permute((1, 0)).reshape(1, 9, 12)).sum(2),
+        [a, b],
+        "NULL",
+        kernels=2,
+    )
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -110,7 +120,9 @@ def test_padding_and_shrinking_and_flipping(device):
 @pytest.mark.parametrize("device", DEVICES)
 def test_reshapes_that_merge_and_split(device):
     a = make_input((4, 6, 5), 0, device)
-    check(a[0].permute((2, 0, 1)).reshape(10, 12).reshape(2, 5, 3, 4).sum(1), [a], device, kernels=1)
+    check(
+        a[0].permute((2, 0, 1)).reshape(10, 12).reshape(2, 5, 3, 4).sum(1), [a], device, kernels=1
+    )
 
 
 def test_reduction_of_nothing_is_the_identity():
@@ -172,7 +184,9 @@ def test_temporaries_share_memory_when_their_lives_do_not_meet():
     for _ in range(8):
         x = (x * 2).contiguous() + 1
     _, linear = run(x, [a], "NULL")
-    arenas = {n for c in linear.src for arg in c.src[1:] for n in arg.toposort() if n.op is Ops.BUFFER}
+    arenas = {
+        n for c in linear.src for arg in c.src[1:] for n in arg.toposort() if n.op is Ops.BUFFER
+    }
     assert sum(n.arg.size for n in arenas) <= 2 * 256 * 4
     assert buffer_of(next(iter(arenas))) is None
 

@@ -21,15 +21,19 @@ def test_negative_float_to_unsigned_wraps(length):
 
 @BOTH
 def test_float_to_half_overflows_to_infinity(make):
-    x = make([65504.0, 65519.0, 65520.0, 65536.0, -70000.0], dtypes.float32) if make is buf else Tensor(
-        [65504.0, 65519.0, 65520.0, 65536.0, -70000.0], dtype=dtypes.float32
+    x = (
+        make([65504.0, 65519.0, 65520.0, 65536.0, -70000.0], dtypes.float32)
+        if make is buf
+        else Tensor([65504.0, 65519.0, 65520.0, 65536.0, -70000.0], dtype=dtypes.float32)
     )
     same(x.cast(dtypes.float16).float(), [65504, 65504, np.inf, np.inf, -np.inf])
     y = buf([2049.0, 2051.0, 6e-8, 2.9e-8], dtypes.float32)
     same(y.cast(dtypes.float16).float(), [2048, 2052, 5.960464477539063e-08, 0])
 
 
-@pytest.mark.parametrize(("value", "want"), [(12.0, 162816.0), (9.0, 8096.0), (-5.0, 0.006744384765625)])
+@pytest.mark.parametrize(
+    ("value", "want"), [(12.0, 162816.0), (9.0, 8096.0), (-5.0, 0.006744384765625)]
+)
 def test_exp_in_bfloat16_is_rounded_once(value, want):
     got = buf([value], dtypes.bfloat16).exp().float().item()
     assert abs(got - want) <= want * 2**-7
@@ -76,7 +80,9 @@ def test_python_floats_do_not_widen_halves():
         assert y.dtype == dtypes.float16
 
 
-@pytest.mark.parametrize("dtype", [dtypes.int8, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.uint64])
+@pytest.mark.parametrize(
+    "dtype", [dtypes.int8, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.uint64]
+)
 def test_integer_division_by_zero_survives(dtype):
     zero = buf([0, 0, 0], dtype)
     low = dtypes.min(dtype)

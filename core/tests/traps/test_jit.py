@@ -231,4 +231,6 @@ def test_symbolic_decode_position():
         return cache.sum()
 
     for i in range(6):
-        assert write(buf([float(i + 1)]), Variable("position", 0, 7).bind(i)).item() == sum(range(1, i + 2))
+        assert write(buf([float(i + 1)]), Variable("position", 0, 7).bind(i)).item() == sum(
+            range(1, i + 2)
+        )

@@ -1,4 +1,6 @@
-"""Shapes and operators, gradients, random numbers, symbolic shapes and devices (`spec/traps.md`, C, E, F, G, I)."""
+"""Shapes and operators, gradients, random numbers, symbolic shapes and devices (`spec/traps.md`, C,
+E, F, G, I).
+"""
 
 from __future__ import annotations
 

@@ -18,5 +18,9 @@ def same(found: Any, want: Any, tol: float = 0.0) -> None:
     """Assert equal values, NaN where NaN is wanted."""
     values = found.tolist() if hasattr(found, "tolist") else found
     np.testing.assert_allclose(
-        np.array(values, dtype=np.float64), np.array(want, dtype=np.float64), rtol=tol, atol=tol, equal_nan=True
+        np.array(values, dtype=np.float64),
+        np.array(want, dtype=np.float64),
+        rtol=tol,
+        atol=tol,
+        equal_nan=True,
     )

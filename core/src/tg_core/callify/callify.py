@@ -1,7 +1,8 @@
 """SINK of states to reach -> CALL(body, arguments...).
 
-Storage and bound variables become parameters by order of visit and unbound buffers are renumbered, so equal computations on different storage have the same body, and
-meet the same caches. Only inputs are replaced: substituting the arguments back for the parameters gives the original graph.
+Storage and bound variables become parameters by order of visit and unbound buffers are renumbered,
+so equal computations on different storage have the same body, and meet the same caches. Only inputs
+are replaced: substituting the arguments back for the parameters gives the original graph.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def callify(sink: UOp) -> UOp:
         sink: SINK of the states to reach.
 
     Returns:
-        `CALL(body, arguments...)`; argument *i* is what parameter *i* of the body stands for. A CALL is returned as it is.
+        `CALL(body, arguments...)`; argument *i* is what parameter *i* of the body stands for. A
+        CALL is returned as it is.
 
     Raises:
         SpecError: the graph is not legal (with `SPEC` set).
@@ -58,6 +60,8 @@ def callify(sink: UOp) -> UOp:
             arguments.append(node)
         elif node.op is Ops.BUFFER and node.arg.addrspace is AddrSpace.GLOBAL:
             arg = node.arg
-            replaced[node] = UOp(Ops.BUFFER, (), BufferArg(-1 - declared, arg.dtype, arg.size, arg.device))
+            replaced[node] = UOp(
+                Ops.BUFFER, (), BufferArg(-1 - declared, arg.dtype, arg.size, arg.device)
+            )
             declared += 1
     return UOp.call(sink.substitute(replaced), *arguments, info=CallInfo())

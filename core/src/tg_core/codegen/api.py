@@ -21,7 +21,9 @@ class Pass:
     run: Callable[[UOp, Renderer], UOp]
     """Takes the kernel and the target, returns the kernel in the pass's output form."""
     spec: str | None = None
-    """Name in `tg_core.uop.spec` of what every node must satisfy afterwards; None: the pass's docstring alone states the invariants."""
+    """Name in `tg_core.uop.spec` of what every node must satisfy afterwards; None: the pass's
+    docstring alone states the invariants.
+    """
 
 
 def target_independent(function: Callable[[UOp], UOp]) -> Callable[[UOp, Renderer], UOp]:

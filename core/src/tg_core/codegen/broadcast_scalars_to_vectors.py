@@ -1,6 +1,7 @@
 """Make the operands of every vector operation vectors.
 
-Input: a kernel SINK where scalars broadcast. Output: a scalar that meets an `n`-lane vector is `STACK(x, ..., x)`; the gate of a
+Input: a kernel SINK where scalars broadcast. Output: a scalar that meets an `n`-lane vector is
+    `STACK(x, ..., x)`; the gate of a
 vector access may stay one bool.
 """
 

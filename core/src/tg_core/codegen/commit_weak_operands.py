@@ -1,11 +1,15 @@
 """Give weak operands the width of what they meet.
 
-Input: a kernel SINK where an operation may mix concrete and weak operands. Output: the operands of every elementwise operation are
-all of one dtype, or all weak integers (index arithmetic, which `lower_weak_to_ints` commits once bounds decide its width).
-* Within a kind the weak side adapts: weak float arithmetic is rebuilt at the concrete width, at least the default width under a
-  narrower CAST (a cast states a floor, never a narrowing of the arithmetic).
+Input: a kernel SINK where an operation may mix concrete and weak operands. Output: the operands of
+    every elementwise operation are
+all of one dtype, or all weak integers (index arithmetic, which `lower_weak_to_ints` commits once
+bounds decide its width).
+* Within a kind the weak side adapts: weak float arithmetic is rebuilt at the concrete width, at
+  least the default width under a narrower CAST (a cast states a floor, never a narrowing of the
+  arithmetic).
 * Across kinds a CAST is a conversion of the value.
-* A stored weak value commits at the dtype of the destination; weak floats left over commit to the default float.
+* A stored weak value commits at the dtype of the destination; weak floats left over commit to the
+  default float.
 """
 
 from __future__ import annotations
@@ -36,7 +40,9 @@ class _Committer:
         self.widened: dict[tuple[UOp, DType], UOp] = {}
 
     def at(self, value: UOp, dtype: DType) -> UOp:
-        """Return a node, given in its original form, at a dtype; weak float arithmetic is done at least at that width."""
+        """Return a node, given in its original form, at a dtype; weak float arithmetic is done at
+        least at that width.
+        """
         rebuilt = self.done[value]
         if value.op is Ops.CONST:
             return commit(value, dtype)
@@ -55,7 +61,8 @@ class _Committer:
                 continue
             if node.dtype is not dtypes.weakfloat:
                 form = self.done[node]
-                # an operand of weak arithmetic that is not weak itself is a condition or a weak integer
+                # an operand of weak arithmetic that is not weak itself is a condition or a weak
+                # integer
                 if form.dtype is not dtypes.bool:
                     form = commit(form, dtype)
             elif node.op in GroupOp.ALU:

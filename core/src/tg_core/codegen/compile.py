@@ -35,7 +35,8 @@ def lower_kernel(sink: UOp, renderer: Renderer) -> UOp:
 
 
 def compile_program(sink: UOp, renderer: Renderer) -> UOp:
-    """Return `PROGRAM(SINK, LINEAR, SOURCE, BINARY)` of a kernel; equal kernels for equal targets are compiled once.
+    """Return `PROGRAM(SINK, LINEAR, SOURCE, BINARY)` of a kernel; equal kernels for equal targets
+    are compiled once.
 
     Args:
         sink: a kernel as `docs/ir.md` defines it.

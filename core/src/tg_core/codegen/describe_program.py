@@ -15,7 +15,8 @@ _HASH_DIGITS = 6
 
 
 def name_kernel(sink: UOp) -> str:
-    """Return an identifier: `r` with a reduction, else `E`, the sizes of the loops, and some digits of the kernel's hash.
+    """Return an identifier: `r` with a reduction, else `E`, the sizes of the loops, and some digits
+    of the kernel's hash.
 
     A name that the kernel carries itself takes the place of kind and sizes.
     """

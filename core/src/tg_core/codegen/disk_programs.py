@@ -27,7 +27,8 @@ _cache = DiskCache("programs")
 
 
 def load_compiled(normal: UOp, renderer: Renderer, state: object) -> UOp | None:
-    """Return `PROGRAM(SINK, NOOP, SOURCE, BINARY)` of a kernel in normal form, or None where it was never compiled.
+    """Return `PROGRAM(SINK, NOOP, SOURCE, BINARY)` of a kernel in normal form, or None where it was
+    never compiled.
 
     Args:
         normal: the kernel.
@@ -48,7 +49,9 @@ def load_compiled(normal: UOp, renderer: Renderer, state: object) -> UOp | None:
 
 
 def store_compiled(normal: UOp, renderer: Renderer, state: object, program: UOp) -> None:
-    """Keep a compiled PROGRAM for other processes: source, binary and launch, not the linear program."""
+    """Keep a compiled PROGRAM for other processes: source, binary and launch, not the linear
+    program.
+    """
     kept = UOp(Ops.PROGRAM, program.src[2:], program.arg)
     _cache.put(_key(normal, renderer, state), dump_uop(kept))
 
@@ -58,4 +61,3 @@ def _key(normal: UOp, renderer: Renderer, state: object) -> bytes:
     modules = SOURCES if package == "tg_core" else (*SOURCES, package)
     parts = (renderer.key, repr(state), source_digest(*modules))
     return normal.key + "\0".join(parts).encode()
-

@@ -12,8 +12,8 @@ from tg_core.uop.ops import Estimates, GroupOp, Ops, UOp
 def estimate_work(sink: UOp) -> Estimates:
     """Return operations and bytes of a kernel before expansion.
 
-    An operation counts once per iteration of the loops it depends on, a reduction one operation per element. Bytes count each
-    storage argument once, whole or as far as the loops reach.
+    An operation counts once per iteration of the loops it depends on, a reduction one operation per
+    element. Bytes count each storage argument once, whole or as far as the loops reach.
     """
     flops = 0
     touched: dict[tuple[UOp, bool], int] = {}

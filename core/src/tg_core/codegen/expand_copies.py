@@ -1,12 +1,14 @@
 """Expand UPCAST and UNROLL ranges into copies.
 
 Input: a kernel SINK with UPCAST and UNROLL ranges of constant size. Output: none of them is left.
-* Every node that depends on such a range is copied, once per value, with the constant in the range's place.
+* Every node that depends on such a range is copied, once per value, with the constant in the
+  range's place.
 * The copies of a STORE are collected in a GROUP.
-* A REDUCE over an UNROLL range keeps one accumulator and adds the copies to it one after the other, in order: its value
-  becomes a left chain whose nodes carry the tag `CHAIN`, which `lower_reduce_to_accumulators` unpacks.
-* A REDUCE over an UPCAST range becomes one REDUCE per copy, each with its own accumulator, combined at the end in a
-  balanced tree (neighbours first).
+* A REDUCE over an UNROLL range keeps one accumulator and adds the copies to it one after the other,
+  in order: its value becomes a left chain whose nodes carry the tag `CHAIN`, which
+  `lower_reduce_to_accumulators` unpacks.
+* A REDUCE over an UPCAST range becomes one REDUCE per copy, each with its own accumulator, combined
+  at the end in a balanced tree (neighbours first).
 """
 
 from __future__ import annotations
@@ -111,7 +113,9 @@ class _Expander:
         self.copies[node] = results
 
     def _end(self, node: UOp) -> None:
-        """Close the loops once, around the copies for every expanded range, also those that are closed further out."""
+        """Close the loops once, around the copies for every expanded range, also those that are
+        closed further out.
+        """
         body, loops = node.src[0], node.src[1:]
         kept = tuple(self.copies[r][0] for r in loops if r not in self.order)
         copies = dict.fromkeys(self.copies[body])

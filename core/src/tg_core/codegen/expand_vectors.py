@@ -1,12 +1,14 @@
 """Turn VECTOR ranges into lanes.
 
-Input: a kernel SINK whose VECTOR ranges have a constant size and never meet in one value. Output: none of them is left;
+Input: a kernel SINK whose VECTOR ranges have a constant size and never meet in one value. Output:
+    none of them is left;
 values that depended on one have shape `(n,)`, others stay scalar and broadcast.
-* A LOAD or STORE whose index grows by one per lane becomes one of `n` consecutive elements; a LOAD that is the same for every
-  lane stays scalar; any other becomes one access per lane. The gate may be one bool or `n` lanes (only where the target
-  has masked accesses).
-* A REDUCE over a VECTOR range becomes a vector of `n` partial results, combined at the end in a fixed tree: the
-  second half of the lanes is combined into the first half until one lane is left (an odd lane is carried along).
+* A LOAD or STORE whose index grows by one per lane becomes one of `n` consecutive elements; a LOAD
+  that is the same for every lane stays scalar; any other becomes one access per lane. The gate may
+  be one bool or `n` lanes (only where the target has masked accesses).
+* A REDUCE over a VECTOR range becomes a vector of `n` partial results, combined at the end in a
+  fixed tree: the second half of the lanes is combined into the first half until one lane is left
+  (an odd lane is carried along).
 """
 
 from __future__ import annotations

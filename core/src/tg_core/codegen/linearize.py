@@ -1,13 +1,17 @@
 """Order a kernel into a linear program.
 
-Input: a kernel SINK with RANGE, END, AFTER and GROUP, concrete dtypes. Output: LINEAR of its nodes in execution order.
+Input: a kernel SINK with RANGE, END, AFTER and GROUP, concrete dtypes. Output: LINEAR of its nodes
+    in execution order.
 
-1. AFTER and GROUP are resolved: what reads `AFTER(x, deps)` reads `x`, and the deps become ordering edges of the LOAD or STORE that
-   accesses it. Loads and stores that become equal by this but happen at different times are told apart by a tag.
-2. Loops form a tree. The parent of a RANGE is the deepest loop still open at its END; of the ranges of one END each later one
-   lies in the one before. A node belongs to the deepest loop it depends on, so whatever does not change in a loop is outside of it.
-3. Every edge is lifted to the two children of the lowest common block; each block is ordered topologically (the first in the
-   original order of those that are ready), and written out, a loop as RANGE, body, END.
+1. AFTER and GROUP are resolved: what reads `AFTER(x, deps)` reads `x`, and the deps become ordering
+   edges of the LOAD or STORE that accesses it. Loads and stores that become equal by this but
+   happen at different times are told apart by a tag.
+2. Loops form a tree. The parent of a RANGE is the deepest loop still open at its END; of the ranges
+   of one END each later one lies in the one before. A node belongs to the deepest loop it depends
+   on, so whatever does not change in a loop is outside of it.
+3. Every edge is lifted to the two children of the lowest common block; each block is ordered
+   topologically (the first in the original order of those that are ready), and written out, a loop
+   as RANGE, body, END.
 """
 
 from __future__ import annotations
@@ -42,7 +46,9 @@ class _Block:
 
 @dataclass
 class _Flat:
-    """The kernel without AFTER and GROUP: nodes in original order, with all the positions each must follow."""
+    """The kernel without AFTER and GROUP: nodes in original order, with all the positions each must
+    follow.
+    """
 
     nodes: list[UOp] = field(default_factory=list)
     before: list[tuple[int, ...]] = field(default_factory=list)
@@ -106,7 +112,9 @@ def _positions(
 
 
 def _blocks(flat: _Flat) -> tuple[_Block, list[_Block]]:
-    """Build the loop tree and give every node its block; the block of a RANGE or END is the loop itself."""
+    """Build the loop tree and give every node its block; the block of a RANGE or END is the loop
+    itself.
+    """
     root = _Block(None, None, 0)
     block_of: list[_Block | None] = [None] * len(flat.nodes)
     loop_of: dict[UOp, _Block] = {}
@@ -136,8 +144,8 @@ def _blocks(flat: _Flat) -> tuple[_Block, list[_Block]]:
 def _nest_loops(flat: _Flat, loop_of: dict[UOp, _Block], root: _Block) -> None:
     """Set parent and depth of every loop.
 
-    Open loops are found along `before`, which covers values and order; ENDs come after the ENDs inside them, so parents are
-    assigned from the last END to the first.
+    Open loops are found along `before`, which covers values and order; ENDs come after the ENDs
+    inside them, so parents are assigned from the last END to the first.
     """
     open_at: list[tuple[UOp, ...]] = []
     for i, node in enumerate(flat.nodes):
@@ -174,7 +182,9 @@ def _nest_loops(flat: _Flat, loop_of: dict[UOp, _Block], root: _Block) -> None:
 def _order(
     flat: _Flat, root: _Block, block_of: list[_Block]
 ) -> dict[int, list[tuple[int, _Block | None]]]:
-    """Order the children of every block; keyed by `id` of the block, entries are (position, loop or None)."""
+    """Order the children of every block; keyed by `id` of the block, entries are (position, loop or
+    None).
+    """
     first: dict[int, int] = {}  # id(loop) -> position of its RANGE
     position = {node: i for i, node in enumerate(flat.nodes)}
     children: dict[int, list[tuple[int, _Block | None]]] = {}
@@ -217,7 +227,8 @@ def _outermost(root: _Block) -> list[_Block]:
 def _lift(
     source: tuple[_Block, int], target: tuple[_Block, int], first: dict[int, int]
 ) -> tuple[int, int] | None:
-    """Lift an edge to two children of one block, named by position; None when it stays inside of one child.
+    """Lift an edge to two children of one block, named by position; None when it stays inside of
+    one child.
 
     A loop is named by the position of its RANGE.
     """
@@ -237,7 +248,9 @@ def _lift(
 def _home(
     flat: _Flat, block_of: list[_Block], ends: dict[UOp | None, int], i: int
 ) -> tuple[_Block, int]:
-    """Return the block a node is a child of, and the name of the child: an END stands for the loop it closes."""
+    """Return the block a node is a child of, and the name of the child: an END stands for the loop
+    it closes.
+    """
     node, block = flat.nodes[i], block_of[i]
     if node.op is Ops.RANGE:
         assert block.parent is not None

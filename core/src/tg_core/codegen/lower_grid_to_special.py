@@ -1,8 +1,10 @@
 """Turn GLOBAL and LOCAL ranges into the indices of work items.
 
-Input: a kernel SINK with GLOBAL and LOCAL ranges. Output: they are SPECIALs. The ranges of one END, innermost last, become
-`gidx0` (innermost), `gidx1`, `gidx2`; more than the target's axes are merged into the last by division. Where several ENDs have grid ranges,
-they share the indices, so they must agree on the sizes.
+Input: a kernel SINK with GLOBAL and LOCAL ranges. Output: they are SPECIALs. The ranges of one END,
+    innermost last, become
+`gidx0` (innermost), `gidx1`, `gidx2`; more than the target's axes are merged into the last by
+division. Where several ENDs have grid ranges, they share the indices, so they must agree on the
+sizes.
 """
 
 from __future__ import annotations

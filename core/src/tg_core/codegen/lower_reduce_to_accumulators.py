@@ -1,13 +1,17 @@
 """Turn reductions into loops over accumulators.
 
-Input: a kernel SINK after expansion, REDUCE over loop ranges only. Output: no REDUCE. Each becomes a REG buffer (an array of
-`n` elements for a vector value) that is set to the identity before its loop, updated in it, and read after it:
+Input: a kernel SINK after expansion, REDUCE over loop ranges only. Output: no REDUCE. Each becomes
+    a REG buffer (an array of
+`n` elements for a vector value) that is set to the identity before its loop, updated in it, and
+read after it:
 
     REDUCE(value, r..., ADD)  ->  LOAD(AFTER(acc, END(STORE(acc, LOAD(acc) + value), r...)))
 
-* Reductions over the same ranges, inside the same loops, none reading another's result, share one loop.
+* Reductions over the same ranges, inside the same loops, none reading another's result, share one
+  loop.
 * Copies chained by `expand_copies` are added to the accumulator one after the other, in order.
-* `acc + a*b` of floats becomes MULACC(a, b, acc) where the target has it: the choice is written here, so that no compiler makes it.
+* `acc + a*b` of floats becomes MULACC(a, b, acc) where the target has it: the choice is written
+  here, so that no compiler makes it.
 """
 
 from __future__ import annotations
@@ -34,7 +38,9 @@ def unchain(op: Ops, value: UOp) -> list[UOp]:
 
 
 def accumulate(op: Ops, total: UOp, value: UOp, fused: bool) -> UOp:
-    """Return `total` with one value added; a product of floats is fused where the target has MULACC."""
+    """Return `total` with one value added; a product of floats is fused where the target has
+    MULACC.
+    """
     if op is Ops.ADD and fused and value.op is Ops.MUL and dtypes.is_float(value.dtype):
         return UOp(Ops.MULACC, (*value.src, total))
     return UOp(op, (total, value))
@@ -58,7 +64,9 @@ class _Lowering:
         self.done: dict[UOp, UOp] = {}
 
     def sources(self, node: UOp) -> list[UOp]:
-        """Return what must be rebuilt before a node; for a reduction, the sources of all that share its loop."""
+        """Return what must be rebuilt before a node; for a reduction, the sources of all that share
+        its loop.
+        """
         key = self.key_of.get(node)
         if key is None:
             return list(node.src)

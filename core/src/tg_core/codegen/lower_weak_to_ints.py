@@ -1,7 +1,9 @@
 """Commit index arithmetic to machine integers.
 
-Input: a kernel SINK after all index simplification. Output: no weak dtype but inside `CAST(CONST)`. Arithmetic whose bounds fit
-uses int32, else int64; RANGE and SPECIAL have the dtype of their size; indices into storage are int32 or int64.
+Input: a kernel SINK after all index simplification. Output: no weak dtype but inside `CAST(CONST)`.
+    Arithmetic whose bounds fit
+uses int32, else int64; RANGE and SPECIAL have the dtype of their size; indices into storage are
+int32 or int64.
 """
 
 from __future__ import annotations

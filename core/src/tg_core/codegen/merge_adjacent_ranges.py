@@ -1,8 +1,9 @@
 """Merge neighbouring loops that every access walks as one.
 
-Input and output: a kernel SINK. Loops `r0` (size `m`) around `r1` (size `n`) become one of size `m*n` where every index that
-uses them is linear in both with `coefficient(r0) == n * coefficient(r1)`, and nothing else looks at them. Fewer, longer
-loops vectorise and divide among threads better.
+Input and output: a kernel SINK. Loops `r0` (size `m`) around `r1` (size `n`) become one of size
+`m*n` where every index that uses them is linear in both with `coefficient(r0) == n *
+coefficient(r1)`, and nothing else looks at them. Fewer, longer loops vectorise and divide among
+threads better.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Turn masked indices into gates.
 
-Input: a kernel SINK whose indices may be `WHERE(valid, i, Invalid)`. Output: plain indices; a masked LOAD reads 0 where its gate
-is false, a masked STORE writes nothing. A WHERE around the load that repeats the gate with the same alternative goes.
+Input: a kernel SINK whose indices may be `WHERE(valid, i, Invalid)`. Output: plain indices; a
+    masked LOAD reads 0 where its gate
+is false, a masked STORE writes nothing. A WHERE around the load that repeats the gate with the same
+alternative goes.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat, graph_rewrite
 
 
 def swap_inverted_mask(mask: UOp, bad: UOp, index: UOp) -> UOp | None:
-    """WHERE(m, Invalid, i) -> WHERE(!m, i, Invalid). The same choice, in the form the other rules know."""
+    """WHERE(m, Invalid, i) -> WHERE(!m, i, Invalid). The same choice, in the form the other rules
+    know.
+    """
     if index.op is Ops.CONST and index.arg is Invalid:
         return None
     return UOp(Ops.WHERE, (UOp(Ops.CMPNE, (mask, UOp.const(True))), index, bad))
@@ -24,7 +28,9 @@ def join_nested_masks(outer: UOp, inner: UOp, index: UOp, bad: UOp) -> UOp:
 
 
 def gate_load(load: UOp, place: UOp) -> UOp | None:
-    """LOAD(INDEX(b, WHERE(m, i, Invalid))) -> LOAD(INDEX(b, i), 0, m). A masked read is 0 by definition."""
+    """LOAD(INDEX(b, WHERE(m, i, Invalid))) -> LOAD(INDEX(b, i), 0, m). A masked read is 0 by
+    definition.
+    """
     mask, index = split_mask(place.src[1])
     if index.op is Ops.CONST and index.arg is Invalid:
         return UOp.const(0, load.dtype)
@@ -36,7 +42,9 @@ def gate_load(load: UOp, place: UOp) -> UOp | None:
 
 
 def gate_store(store: UOp, place: UOp) -> UOp | None:
-    """STORE(INDEX(b, WHERE(m, i, Invalid)), v) -> STORE(INDEX(b, i), v, m). A masked write does nothing."""
+    """STORE(INDEX(b, WHERE(m, i, Invalid)), v) -> STORE(INDEX(b, i), v, m). A masked write does
+    nothing.
+    """
     mask, index = split_mask(place.src[1])
     if index.op is Ops.CONST and index.arg is Invalid:
         return UOp(Ops.NOOP)

@@ -1,8 +1,9 @@
 """Give every loop its own RANGE.
 
-Input: a kernel SINK in which one RANGE may be closed in several places. Output: the same kernel where a RANGE is closed by
-reductions that can share one loop (same ranges, same loops around, none reads another's result) or by one END. The ENDs of
-independent stores over the same ranges become one END of a GROUP.
+Input: a kernel SINK in which one RANGE may be closed in several places. Output: the same kernel
+    where a RANGE is closed by
+reductions that can share one loop (same ranges, same loops around, none reads another's result) or
+by one END. The ENDs of independent stores over the same ranges become one END of a GROUP.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Simplify the expressions of a kernel.
 
-Input and output: a kernel SINK, before optimisation (`simplify_kernel`) and after expansion (`fold_expanded`).
+Input and output: a kernel SINK, before optimisation (`simplify_kernel`) and after expansion
+(`fold_expanded`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ _expanded = symbolic + settle_gates
 
 
 def simplify_kernel(sink: UOp) -> UOp:
-    """Return the kernel with indices, masks and values in canonical form, and reductions in closed form where there is one."""
+    """Return the kernel with indices, masks and values in canonical form, and reductions in closed
+    form where there is one.
+    """
     return graph_rewrite(sink, symbolic_full, name="simplify kernel")
 
 

@@ -1,7 +1,7 @@
 """Split a loop whose variable is divided by a constant into two loops.
 
-Input and output: a kernel SINK. `r // c` and `r % c` of a RANGE of size `n`, `c` dividing `n`, become the variables of two
-loops of `n / c` and `c`; the indices lose the division.
+Input and output: a kernel SINK. `r // c` and `r % c` of a RANGE of size `n`, `c` dividing `n`,
+become the variables of two loops of `n / c` and `c`; the indices lose the division.
 """
 
 from __future__ import annotations

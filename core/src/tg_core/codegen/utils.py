@@ -42,7 +42,9 @@ def with_axis_type(rng: UOp, kind: AxisType) -> UOp:
 
 
 def constant_size(rng: UOp) -> int | None:
-    """Return the trip count of a RANGE or SPECIAL, None when it depends on a variable or another range."""
+    """Return the trip count of a RANGE or SPECIAL, None when it depends on a variable or another
+    range.
+    """
     value = rng.src[0].const_value
     return None if value is None or value is Invalid else int(value)
 
@@ -86,7 +88,8 @@ def substitute_open(root: UOp, mapping: Mapping[UOp, UOp]) -> UOp:
 
 
 def replace_ranges(root: UOp, mapping: Mapping[UOp, tuple[UOp, tuple[UOp, ...]]]) -> UOp:
-    """Replace loop variables everywhere, in the lists of END and REDUCE by the loops that take their place.
+    """Replace loop variables everywhere, in the lists of END and REDUCE by the loops that take
+    their place.
 
     Args:
         root: the graph.
@@ -176,7 +179,9 @@ def balanced(op: Ops, values: list[UOp]) -> UOp:
 
 
 def build_folded(op: Ops, src: tuple[UOp, ...], arg: object, tag: object) -> UOp:
-    """Build a node; sums and products of index constants are folded on the spot, the bulk of what copying creates."""
+    """Build a node; sums and products of index constants are folded on the spot, the bulk of what
+    copying creates.
+    """
     if op in (Ops.ADD, Ops.MUL) and src[1].op is Ops.CONST and src[1].dtype is dtypes.weakint:
         left, right = src
         if left.op is Ops.CONST and left.dtype is dtypes.weakint:

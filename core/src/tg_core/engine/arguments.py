@@ -46,7 +46,9 @@ def parse_argument(node: UOp) -> Argument:
     return Argument(current, offset, size, dtype, whole)
 
 
-def resolve(argument: Argument, arguments: Sequence[Buffer | int], temporaries: dict[UOp, Buffer]) -> Buffer:
+def resolve(
+    argument: Argument, arguments: Sequence[Buffer | int], temporaries: dict[UOp, Buffer]
+) -> Buffer:
     """Return the buffer of an argument.
 
     Args:

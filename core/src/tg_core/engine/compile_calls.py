@@ -1,4 +1,6 @@
-"""LINEAR of calls of kernels -> LINEAR of calls of programs, each distinct kernel compiled once per target."""
+"""LINEAR of calls of kernels -> LINEAR of calls of programs, each distinct kernel compiled once per
+target.
+"""
 
 from __future__ import annotations
 

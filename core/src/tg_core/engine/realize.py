@@ -151,7 +151,9 @@ def _link_kernel(call: UOp, arguments: list[Argument | None]) -> KernelStep:
         buffers.append(argument)
     variables = tuple(call.src[1 + v.arg.slot] for v in info.variables)
     static = all(isinstance(s, int) for s in (*info.global_size, *info.local_size))
-    return KernelStep(device, load_program(device, program), info, tuple(buffers), variables, static)
+    return KernelStep(
+        device, load_program(device, program), info, tuple(buffers), variables, static
+    )
 
 
 def run_linear(linear: UOp, arguments: Sequence[Buffer | int]) -> None:

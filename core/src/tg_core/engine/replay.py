@@ -61,7 +61,9 @@ class Replay:
             assert buffer is not None
             return buffer
 
-        return Replay([(linear, [argument(a) for a in arguments]) for linear, arguments in capture.entries])
+        return Replay(
+            [(linear, [argument(a) for a in arguments]) for linear, arguments in capture.entries]
+        )
 
     @property
     def kernels(self) -> int:

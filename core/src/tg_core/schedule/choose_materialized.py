@@ -1,15 +1,18 @@
-"""Decide which values of a tensor graph get storage of their own, and so where kernels begin and end.
+"""Decide which values of a tensor graph get storage of their own, and so where kernels begin and
+end.
 
-Values are visited from their readers down. Each carries the accesses its readers make; a value is materialised when computing it once per access would
-repeat expensive work, or when a kernel could not be optimised with it inside:
+Values are visited from their readers down. Each carries the accesses its readers make; a value is
+materialised when computing it once per access would repeat expensive work, or when a kernel could
+not be optimised with it inside:
 
 * a reduction of stored data that is read in more than one way, or through windows that overlap;
-* a value that a reduction reads once for every element of an axis it does not depend on (the operand of a matrix product), when it costs more than a load;
+* a value that a reduction reads once for every element of an axis it does not depend on (the
+  operand of a matrix product), when it costs more than a load;
 * a reduction inside the loop of another reduction;
 * anything whose repeated evaluation costs more than a store and a load.
 
-A reduction that only depends on some of a kernel's output loops may stay inside (a row of a softmax), when the device has no grid of work items that would each
-repeat it.
+A reduction that only depends on some of a kernel's output loops may stay inside (a row of a
+softmax), when the device has no grid of work items that would each repeat it.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ if TYPE_CHECKING:
 REPEAT_BUDGET = 200
 """Operations per element that may be repeated rather than stored and loaded."""
 CHEAP_OPERAND = 2
-"""Operations that an operand of a matrix product or a window may cost inside the loops that repeat it."""
+"""Operations that an operand of a matrix product or a window may cost inside the loops that repeat
+it.
+"""
 FEW_ELEMENTS = 1 << 15
 """Output elements below which one thread is enough."""
 ENOUGH_ROWS = 16
@@ -42,7 +47,9 @@ ROW_VALUES = 256
 
 @dataclass
 class Kernel:
-    """A kernel under construction: its output loops, and the loop sets its inner reductions depend on."""
+    """A kernel under construction: its output loops, and the loop sets its inner reductions depend
+    on.
+    """
 
     ranges: tuple[UOp, ...]
     rows: list[frozenset[UOp]] = field(default_factory=list)
@@ -194,20 +201,30 @@ class Chooser:
         return any(self.repeats_work(node, d, heavy, cost) for d in demands)
 
     def shares_rows(self, node: UOp, demands: list[Demand]) -> bool:
-        """Tell whether all demands, of one kernel, need the same elements of the same reductions, which the kernel then computes once."""
-        if not self.row_kernels or node.op is Ops.REDUCE_AXIS or len({d.kernel for d in demands}) > 1:
+        """Tell whether all demands, of one kernel, need the same elements of the same reductions,
+        which the kernel then computes once.
+        """
+        if (
+            not self.row_kernels
+            or node.op is Ops.REDUCE_AXIS
+            or len({d.kernel for d in demands}) > 1
+        ):
             return False
         reached = [self.reductions_reached(node, d.access) for d in demands]
         return reached[0] is not None and all(r == reached[0] for r in reached)
 
     def reductions_reached(self, node: UOp, access: Access) -> frozenset[tuple[UOp, Access]] | None:
-        """Return the reductions of stored data that an element needs, with their accesses; None when it needs too much."""
+        """Return the reductions of stored data that an element needs, with their accesses; None
+        when it needs too much.
+        """
         found: set[tuple[UOp, Access]] = set()
         stack = [(node, access)]
         seen = set(stack)
         while stack:
             current, at = stack.pop()
-            if current not in self.facts.heavy or (current in self.facts.expected and current is not node):
+            if current not in self.facts.heavy or (
+                current in self.facts.expected and current is not node
+            ):
                 continue
             if current.op is Ops.REDUCE_AXIS:
                 found.add((current, at))
@@ -242,7 +259,9 @@ class Chooser:
         return not self.fits_row(node, demand.kernel, frozenset(used))
 
     def fits_row(self, node: UOp, index: int, used: frozenset[UOp]) -> bool:
-        """Tell whether a reduction may stay inside a kernel although it does not depend on all output loops, and note it."""
+        """Tell whether a reduction may stay inside a kernel although it does not depend on all
+        output loops, and note it.
+        """
         kernel = self.kernels[index]
         if used >= set(kernel.ranges):
             return True

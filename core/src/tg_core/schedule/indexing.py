@@ -1,7 +1,8 @@
 """Index arithmetic of movement ops: which element of the source an element of the result is.
 
-An *access* is a tuple of positions, one per axis, and the condition under which they lie inside (None: always). Positions outside of the condition
-may be anything; whatever reads memory gates on it.
+An *access* is a tuple of positions, one per axis, and the condition under which they lie inside
+(None: always). Positions outside of the condition may be anything; whatever reads memory gates on
+it.
 """
 
 from __future__ import annotations
@@ -55,12 +56,16 @@ def _shrink(node: UOp, access: Access) -> Access:
 
 def _pad(node: UOp, access: Access) -> Access:
     positions, valid = [], access.valid
-    for position, size, (before, after) in zip(access.positions, node.src[0].shape, node.marg, strict=True):
+    for position, size, (before, after) in zip(
+        access.positions, node.src[0].shape, node.marg, strict=True
+    ):
         if not (isinstance(before, int) and before == 0):
             valid = _conjunction(valid, position >= before)
         if not (isinstance(after, int) and after == 0):
             valid = _conjunction(valid, position < before + size)
-        positions.append(position if isinstance(before, int) and before == 0 else simplify(position - before))
+        positions.append(
+            position if isinstance(before, int) and before == 0 else simplify(position - before)
+        )
     return Access(tuple(positions), None if valid is None else simplify(valid))
 
 
@@ -137,19 +142,26 @@ def _reshape(node: UOp, access: Access) -> Access:
     positions = [ZERO] * len(old)
     if not all(isinstance(s, int) for s in (*old, *new)):
         prefix = 0
-        while prefix < min(len(old_axes), len(new_axes)) and old[old_axes[prefix]] == new[new_axes[prefix]]:
+        while (
+            prefix < min(len(old_axes), len(new_axes))
+            and old[old_axes[prefix]] == new[new_axes[prefix]]
+        ):
             positions[old_axes[prefix]] = access.positions[new_axes[prefix]]
             prefix += 1
         old_rest, new_rest = old_axes[prefix:], new_axes[prefix:]
         if old_rest:
             flat = flatten([access.positions[j] for j in new_rest], [new[j] for j in new_rest])
-            for axis, position in zip(old_rest, _unflatten(flat, [old[i] for i in old_rest]), strict=True):
+            for axis, position in zip(
+                old_rest, _unflatten(flat, [old[i] for i in old_rest]), strict=True
+            ):
                 positions[axis] = position
         return Access(tuple(positions), access.valid)
     old_sizes = [int(old[i]) for i in old_axes]
     new_sizes = [int(new[j]) for j in new_axes]
     for left, right in _groups(old_sizes, new_sizes):
-        flat = flatten([access.positions[new_axes[j]] for j in right], [new_sizes[j] for j in right])
+        flat = flatten(
+            [access.positions[new_axes[j]] for j in right], [new_sizes[j] for j in right]
+        )
         parts = [flat] if len(left) == 1 else _unflatten(flat, [old_sizes[i] for i in left])
         for i, position in zip(left, parts, strict=True):
             positions[old_axes[i]] = position
@@ -189,7 +201,8 @@ def storage_access(target: UOp, access: Access) -> tuple[UOp, UOp, UOp | None]:
 def is_injective(access: Access) -> bool:
     """Tell whether different values of the loop variables give different positions.
 
-    Recognises sums of multiples of distinct variables whose strides do not overlap, and a variable taken apart by floor division and modulo.
+    Recognises sums of multiples of distinct variables whose strides do not overlap, and a variable
+    taken apart by floor division and modulo.
     """
     used: set[UOp] = set()
     for position in access.positions:
@@ -236,7 +249,9 @@ def _is_variable(node: UOp) -> bool:
     if node.op is Ops.RANGE:
         return True
     return (
-        node.op in (Ops.FLOORDIV, Ops.FLOORMOD) and node.src[1].op is Ops.CONST and _is_variable(node.src[0])
+        node.op in (Ops.FLOORDIV, Ops.FLOORMOD)
+        and node.src[1].op is Ops.CONST
+        and _is_variable(node.src[0])
     )
 
 
@@ -272,13 +287,17 @@ def _values(part: UOp, size: int) -> np.ndarray:
 
 
 def full_access(shape: Sequence[sint], ranges: Sequence[UOp]) -> Access:
-    """Return the access of a whole value by one loop per axis; `ranges` are those of the axes that are not of size 1."""
+    """Return the access of a whole value by one loop per axis; `ranges` are those of the axes that
+    are not of size 1.
+    """
     remaining = iter(ranges)
     return Access(tuple(ZERO if size == 1 else next(remaining) for size in shape), None)
 
 
 def storage_view(storage: UOp, shape: Sequence[sint]) -> UOp:
-    """Return flat storage as a value of a shape; symbolic sizes take their part of the greatest shape."""
+    """Return flat storage as a value of a shape; symbolic sizes take their part of the greatest
+    shape.
+    """
     greatest = tuple(sint_max(s) for s in shape)
     view = storage if greatest == storage.shape else storage._movement(Ops.RESHAPE, greatest)
     if greatest != tuple(shape):

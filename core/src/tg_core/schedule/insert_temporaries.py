@@ -1,6 +1,7 @@
 """Tensor graph -> tensor graph in which every materialised value is a write to storage.
 
-Out: each chosen value has become a view of `AFTER(buffer, STORE(view(buffer), value))`, so that kernels are exactly the STOREs.
+Out: each chosen value has become a view of `AFTER(buffer, STORE(view(buffer), value))`, so that
+    kernels are exactly the STOREs.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def insert_temporaries(
 
 
 def _bitcast_storage(node: UOp) -> UOp:
-    """BITCAST(view(state)) -> view(BITCAST(state)): memory is reinterpreted as a whole, then seen in a shape."""
+    """BITCAST(view(state)) -> view(BITCAST(state)): memory is reinterpreted as a whole, then seen
+    in a shape.
+    """
     source = node.src[0]
     assert is_whole_view(source)
     while source.op is Ops.RESHAPE:

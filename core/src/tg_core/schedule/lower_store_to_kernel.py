@@ -1,6 +1,8 @@
-"""STORE of a tensor value -> kernel: loops over the target, with the value as scalar code over loads.
+"""STORE of a tensor value -> kernel: loops over the target, with the value as scalar code over
+loads.
 
-In: `STORE(view of a state, value)` where everything the value reads is storage. Out: the kernel SINK of `docs/ir.md` in normal form (parameters numbered by
+In: `STORE(view of a state, value)` where everything the value reads is storage. Out: the kernel
+    SINK of `docs/ir.md` in normal form (parameters numbered by
 first use, then variables; loops numbered outermost first) and its arguments.
 """
 
@@ -11,7 +13,13 @@ from dataclasses import dataclass
 
 from tg_core.errors import ScheduleError
 from tg_core.schedule.graph_facts import is_state
-from tg_core.schedule.indexing import Access, as_index, full_access, storage_access, through_movement
+from tg_core.schedule.indexing import (
+    Access,
+    as_index,
+    full_access,
+    storage_access,
+    through_movement,
+)
 from tg_core.schedule.views import strip_bitcast
 from tg_core.uop.ops import AxisType, GroupOp, KernelInfo, Ops, UOp
 
@@ -101,7 +109,10 @@ class _Lowering:
             for axis in node.arg[1]:
                 if source.shape[axis] != 1:
                     positions[axis] = next(remaining)
-            found = self.reduced[node, access] = (Access(tuple(positions), access.valid), tuple(loops))
+            found = self.reduced[node, access] = (
+                Access(tuple(positions), access.valid),
+                tuple(loops),
+            )
         return found
 
     def combine(self, key: tuple[UOp, Access], values: list[UOp]) -> UOp:
@@ -110,7 +121,9 @@ class _Lowering:
             return self.load(node, access)
         if node.op is Ops.PAD:
             inside = through_movement(node, Access(access.positions, None)).valid
-            return values[0] if inside is None else inside.where(values[0], UOp.const(0, node.dtype))
+            return (
+                values[0] if inside is None else inside.where(values[0], UOp.const(0, node.dtype))
+            )
         if node.op in GroupOp.Movement or node.op in (Ops.AFTER, Ops.CONTIGUOUS):
             return values[0]
         if node.op is Ops.REDUCE_AXIS:
@@ -126,7 +139,8 @@ class _Lowering:
 
 
 def lower_store_to_kernel(store: UOp) -> list[Kernel] | None:
-    """Return the kernel of a STORE, or two with storage between them when the value reads its own target elsewhere.
+    """Return the kernel of a STORE, or two with storage between them when the value reads its own
+    target elsewhere.
 
     None when there is nothing to store.
     """
@@ -158,7 +172,8 @@ def _reads_elsewhere(value: UOp, index: UOp) -> bool:
     """Tell whether a value loads another element of the storage than the one it will be stored to."""
     param = index.src[0]
     return any(
-        node.op is Ops.INDEX and node.src[0] is param and node is not index for node in value.toposort()
+        node.op is Ops.INDEX and node.src[0] is param and node is not index
+        for node in value.toposort()
     )
 
 
@@ -192,14 +207,17 @@ def _number_variables(body: UOp, first_slot: int) -> tuple[UOp, list[UOp]]:
     """Rename scalar parameters by first use, so that kernels that differ only in them are one."""
     found = [n for n in body.toposort() if n.op is Ops.PARAM and n.arg.bounds is not None]
     renamed = {
-        v: UOp.variable(f"v{i}", *v.arg.bounds, v.dtype, slot=first_slot + i) for i, v in enumerate(found)
+        v: UOp.variable(f"v{i}", *v.arg.bounds, v.dtype, slot=first_slot + i)
+        for i, v in enumerate(found)
     }
     return body.substitute(renamed), found
 
 
 def call_kernel(call: UOp) -> Kernel:
     """Return a hand-written kernel's call as a kernel: all its storage counts as written."""
-    states = [strip_bitcast(_storage_of(a)) for a in call.src[1:] if a.dtype is not None and a.shape != ()]
+    states = [
+        strip_bitcast(_storage_of(a)) for a in call.src[1:] if a.dtype is not None and a.shape != ()
+    ]
     variables = [a for a in call.src[1:] if a.shape == ()]
     return Kernel(call.src[0], states, variables, tuple(range(len(states))))
 

@@ -1,7 +1,8 @@
 """Order kernels by the states of storage they read and supersede.
 
-A kernel that reads a state runs after the writes that produced it and before a write that supersedes it. When that is impossible (two writes that each read what
-the other overwrites), a reader gets a snapshot: a copy of the state taken before the write.
+A kernel that reads a state runs after the writes that produced it and before a write that
+supersedes it. When that is impossible (two writes that each read what the other overwrites), a
+reader gets a snapshot: a copy of the state taken before the write.
 """
 
 from __future__ import annotations
@@ -102,18 +103,26 @@ class _Order:
         for number in sorted(stuck):
             step = self.steps[number]
             for position, state in enumerate(step.reads):
-                later = [w for w in self.superseders.get(strip_bitcast(state), ()) if w != number and w in stuck]
+                later = [
+                    w
+                    for w in self.superseders.get(strip_bitcast(state), ())
+                    if w != number and w in stuck
+                ]
                 if later and state not in step.onto:
                     self.snapshot(number, position, later)
                     return
         names = sorted({repr(strip_state(s).arg) for n in stuck for s in self.steps[n].onto})
-        raise ScheduleError(f"schedule: writes depend on each other in a cycle through {', '.join(names)}")
+        raise ScheduleError(
+            f"schedule: writes depend on each other in a cycle through {', '.join(names)}"
+        )
 
     def snapshot(self, number: int, position: int, later: list[int]) -> None:
         step = self.steps[number]
         state = step.reads[position]
         size = int(state.shape[0])  # type: ignore[arg-type]  # storage has a static size
-        copy = UOp.buffer(size, state.dtype, state.device if isinstance(state.device, str) else None)
+        copy = UOp.buffer(
+            size, state.dtype, state.device if isinstance(state.device, str) else None
+        )
         store = copy.store(state)
         kernels = lower_store_to_kernel(store)
         assert kernels is not None and len(kernels) == 1

@@ -1,4 +1,5 @@
-"""LINEAR with one buffer per temporary -> LINEAR whose temporaries share one arena per device where their lifetimes do not meet.
+"""LINEAR with one buffer per temporary -> LINEAR whose temporaries share one arena per device where
+their lifetimes do not meet.
 
 Only storage declared by the schedule is moved; arguments of the schedule belong to others.
 """

@@ -1,7 +1,7 @@
 """Tensor graph -> tensor graph without what only autograd or the user sees.
 
-In and out: a graph of `spec_tensor`. Detach and backward markers vanish, reductions of nothing become their identity, repeated markers and writes
-collapse.
+In and out: a graph of `spec_tensor`. Detach and backward markers vanish, reductions of nothing
+become their identity, repeated markers and writes collapse.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def merge_reshapes(x: UOp, inner: UOp, outer: UOp) -> UOp | None:
 
 
 def drop_repeated_write(state: UOp, value: UOp, again: UOp) -> UOp | None:
-    """AFTER(s1, STORE(view(s1), v)) where s1 = AFTER(s0, STORE(view(s0), v)) -> s1. The second write changes nothing.
+    """AFTER(s1, STORE(view(s1), v)) where s1 = AFTER(s0, STORE(view(s0), v)) -> s1. The second
+    write changes nothing.
 
     Holds only when `v` does not read the storage, which a value that reads s1 would differ in.
     """

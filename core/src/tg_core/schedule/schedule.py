@@ -35,8 +35,8 @@ def schedule_body(body: UOp, default_device: str | None = None) -> UOp:
         default_device: where values without a device are computed.
 
     Returns:
-        LINEAR of `CALL(SINK(kernel), storage..., variables...)` and `CALL(COPY, dst, src)`. Arguments are the body's parameters, unbound buffers, or
-        SHRINKs and BITCASTs of either.
+        LINEAR of `CALL(SINK(kernel), storage..., variables...)` and `CALL(COPY, dst, src)`.
+        Arguments are the body's parameters, unbound buffers, or SHRINKs and BITCASTs of either.
 
     Raises:
         ScheduleError: writes depend on each other in a way no order satisfies.
@@ -75,7 +75,9 @@ def _main_device(order: Sequence[UOp], default: str | None) -> str | None:
 
 
 def _has_row_kernels(device: str | None) -> bool:
-    """Tell whether a kernel's loops run in order on the device, so that a value can be shared along some of them."""
+    """Tell whether a kernel's loops run in order on the device, so that a value can be shared along
+    some of them.
+    """
     if device is None:
         return False
     renderer = Device[device].renderer
@@ -119,15 +121,24 @@ def _copy_steps(store: UOp) -> list[Step]:
         return []
     to, of = contiguous_view(target), contiguous_view(source)
     if to is None or of is None:
-        raise ScheduleError(f"copy: {source.shape} to {target.shape} is not one run of bytes on both sides")
-    arguments = [storage_argument(to.state, to.offset, to.size), storage_argument(of.state, of.offset, of.size)]
+        raise ScheduleError(
+            f"copy: {source.shape} to {target.shape} is not one run of bytes on both sides"
+        )
+    arguments = [
+        storage_argument(to.state, to.offset, to.size),
+        storage_argument(of.state, of.offset, of.size),
+    ]
     return [Step(None, [of.state], [to.state], arguments, label="copy")]
 
 
 def _call(step: Step) -> UOp:
     if step.kernel is None:
         destination, source = step.arguments
-        body = UOp(Ops.COPY, (UOp.param(1, source.dtype, (source.shape[0],), _device(source)),), _device(destination))  # type: ignore[arg-type]  # static size
+        body = UOp(
+            Ops.COPY,
+            (UOp.param(1, source.dtype, (source.shape[0],), _device(source)),),
+            _device(destination),
+        )  # type: ignore[arg-type]  # static size
         return UOp.call(body, destination, source, info=CallInfo("copy"))
     arguments = [storage_argument(a) if a.shape else a for a in step.arguments]
     return UOp.call(step.kernel.body, *arguments, *step.kernel.variables)

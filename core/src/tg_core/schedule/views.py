@@ -26,7 +26,9 @@ def is_whole_view(node: UOp) -> bool:
 
 
 def contiguous_view(node: UOp) -> View | None:
-    """Return the run of storage that a value is, or None when it is computed, symbolic, or not one run."""
+    """Return the run of storage that a value is, or None when it is computed, symbolic, or not one
+    run.
+    """
     base = node
     while base.op in GroupOp.Movement:
         if base.op in (Ops.PAD, Ops.EXPAND) or len(base.src) > 1:
@@ -66,7 +68,9 @@ def strip_bitcast(state: UOp) -> UOp:
 
 
 def storage_argument(state: UOp, offset: int = 0, size: int | None = None) -> UOp:
-    """Return a call's argument for a state: its storage, as the dtype it is read in, and of it the given elements."""
+    """Return a call's argument for a state: its storage, as the dtype it is read in, and of it the
+    given elements.
+    """
     storage = strip_state(state)
     casts = []
     while state is not storage:

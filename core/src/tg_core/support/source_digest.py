@@ -13,7 +13,8 @@ def source_digest(*names: str) -> str:
     """Return a digest of all Python files of modules and packages, without importing them.
 
     Args:
-        names: dotted names; a module that is no package counts with its own file, a missing one not at all.
+        names: dotted names; a module that is no package counts with its own file, a missing one not
+            at all.
     """
     digest = hashlib.blake2b(digest_size=16)
     for name in sorted(names):

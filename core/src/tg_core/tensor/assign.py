@@ -43,7 +43,9 @@ def _rebase_aliases(old: UOp, new: UOp) -> None:
 
 
 def _owner_base(x: Tensor) -> UOp | None:
-    """Return the node under a view without storage that another live tensor holds, and that a write must therefore reach."""
+    """Return the node under a view without storage that another live tensor holds, and that a write
+    must therefore reach.
+    """
     held = {t.uop for t in live_tensors() if t is not x}
     node = x.uop
     while node.op in ALIASING:
@@ -85,7 +87,8 @@ def _is_writable_view(node: UOp) -> bool:
 
 
 def record_write(x: Tensor, value: Tensor) -> None:
-    """Record the write of `value` into the storage of `x`, or make `x` a copy of it when it has none.
+    """Record the write of `value` into the storage of `x`, or make `x` a copy of it when it has
+    none.
 
     Raises:
         DTypeError: the dtypes differ.

@@ -1,6 +1,7 @@
 """Realizing: running the pending writes that requested tensors depend on.
 
-A live tensor that still reads a state which a write supersedes gets a snapshot of it in the same schedule, ordered before the write.
+A live tensor that still reads a state which a write supersedes gets a snapshot of it in the same
+schedule, ordered before the write.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def _fold_nothing(nodes: Sequence[UOp]) -> dict[UOp, UOp]:
 
 
 def _give_storage(outputs: Sequence[UOp]) -> dict[UOp, UOp]:
-    """Return for each output the view of a state that computes it; outputs that read others read their storage."""
+    """Return for each output the view of a state that computes it; outputs that read others read
+    their storage.
+    """
     requested = set(outputs)
     done: dict[UOp, UOp] = {}
     for node in toposort(outputs, _outside_of_calls):
@@ -76,7 +79,9 @@ def _give_storage(outputs: Sequence[UOp]) -> dict[UOp, UOp]:
 
 
 def _written_states(order: Iterable[UOp]) -> tuple[dict[UOp, UOp], set[UOp]]:
-    """Return the pending states of a graph, each with the storage under it, and the states they supersede."""
+    """Return the pending states of a graph, each with the storage under it, and the states they
+    supersede.
+    """
     pending: dict[UOp, UOp] = {}
     superseded: set[UOp] = set()
     for node in order:
@@ -88,7 +93,8 @@ def _written_states(order: Iterable[UOp]) -> tuple[dict[UOp, UOp], set[UOp]]:
 
 
 def _snapshots(pending: Mapping[UOp, UOp], superseded: set[UOp]) -> dict[UOp, UOp]:
-    """Return replacements for superseded states that live tensors outside of the schedule still read.
+    """Return replacements for superseded states that live tensors outside of the schedule still
+    read.
 
     A reader reaches such a state without passing the pending state above it.
     """

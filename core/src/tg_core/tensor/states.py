@@ -1,6 +1,7 @@
 """What a tensor's node says about its storage.
 
-A *state* is a BUFFER, or an AFTER chain of writes on one. A tensor that was written holds the newest state; tensors that were computed from an older state keep it.
+A *state* is a BUFFER, or an AFTER chain of writes on one. A tensor that was written holds the
+newest state; tensors that were computed from an older state keep it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def storage_base(node: UOp) -> UOp:
 
 
 def has_buffer_identity(node: UOp, after_ok: bool = False) -> bool:
-    """Tell whether a node is storage or a pure reshape of it; `after_ok` also allows pending writes."""
+    """Tell whether a node is storage or a pure reshape of it; `after_ok` also allows pending
+    writes.
+    """
     while node.op is Ops.RESHAPE or (after_ok and node.op is Ops.AFTER):
         node = node.src[0]
     return node.op in GroupOp.Storage and node.shape != ()

@@ -1,4 +1,6 @@
-"""Operations on the storage behind tensors (`spec/tensor.md`, section 2): what the methods of `Tensor` call."""
+"""Operations on the storage behind tensors (`spec/tensor.md`, section 2): what the methods of
+`Tensor` call.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ clone = clone_node
 
 
 def to_device(node: UOp, device: str | None) -> UOp:
-    """Return a node on another device: lazily, but with storage of its own where data enters or leaves."""
+    """Return a node on another device: lazily, but with storage of its own where data enters or
+    leaves.
+    """
     target = Device.require(device)
     own = node.device
     if own is None or own == target:
@@ -46,7 +50,9 @@ def to_device(node: UOp, device: str | None) -> UOp:
 
 
 def contiguous(node: UOp) -> UOp:
-    """Return a node marked to be computed in contiguous layout, or itself when it is weak, marked, deviceless or storage."""
+    """Return a node marked to be computed in contiguous layout, or itself when it is weak, marked,
+    deviceless or storage.
+    """
     if dtypes.is_weak(node.dtype) or node.op is Ops.CONTIGUOUS or node.device is None:
         return node
     looked = node
@@ -84,7 +90,9 @@ def callify_tensors(tensors: Sequence[Tensor]) -> None:
 
 
 def linear_with_vars(tensors: Sequence[Tensor]) -> tuple[UOp, dict[str, int]]:
-    """Return the LINEAR that would compute the tensors, over the parameters of its call, and the values of its variables."""
+    """Return the LINEAR that would compute the tensors, over the parameters of its call, and the
+    values of its variables.
+    """
     pending = Pending([t.uop for t in tensors])
     if pending.sink is None:
         return UOp(Ops.LINEAR), {}
@@ -94,7 +102,9 @@ def linear_with_vars(tensors: Sequence[Tensor]) -> tuple[UOp, dict[str, int]]:
 
 
 def as_param(x: Tensor, slot: int) -> Tensor:
-    """Return the tensor as parameter `slot` of a call's body: storage of its shape, dtype and device."""
+    """Return the tensor as parameter `slot` of a call's body: storage of its shape, dtype and
+    device.
+    """
     device = x.uop.device
     node = UOp.param(slot, x.dtype, (x.numel(),), device if isinstance(device, str) else None)
     return x._from_uop(node._movement(Ops.RESHAPE, tuple(x.shape)))

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ParamArg:
-    """A positional argument of a call body: storage of shape `(size,)`, or a scalar variable of shape `()`."""
+    """A positional argument of a call body: storage of shape `(size,)`, or a scalar variable of
+    shape `()`.
+    """
 
     slot: int
     dtype: DType
@@ -28,7 +30,9 @@ class ParamArg:
 
 @dataclass(frozen=True)
 class BufferArg:
-    """Storage of `size` elements. `slot` is unique; a negative one is unbound: declared, not allocated."""
+    """Storage of `size` elements. `slot` is unique; a negative one is unbound: declared, not
+    allocated.
+    """
 
     slot: int
     dtype: DType
@@ -46,7 +50,9 @@ class Dim:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Work of one launch: arithmetic operations, and bytes loaded and stored if every access went to memory once."""
+    """Work of one launch: arithmetic operations, and bytes loaded and stored if every access went
+    to memory once.
+    """
 
     flops: int = 0
     bytes: int = 0
@@ -54,7 +60,9 @@ class Estimates:
 
 @dataclass(frozen=True)
 class KernelInfo:
-    """What a kernel SINK carries: a display name, and optimisation choices when they are fixed rather than chosen."""
+    """What a kernel SINK carries: a display name, and optimisation choices when they are fixed
+    rather than chosen.
+    """
 
     name: str = ""
     opts: tuple[object, ...] | None = None
@@ -64,8 +72,9 @@ class KernelInfo:
 class ProgramInfo:
     """How a compiled kernel is launched.
 
-    `params` are the PARAM slots of buffers in argument order; `variables` the scalar PARAMs that follow them. `outs` and `ins` are the slots written and
-    read. Sizes are ints or nodes over the variables.
+    `params` are the PARAM slots of buffers in argument order; `variables` the scalar PARAMs that
+    follow them. `outs` and `ins` are the slots written and read. Sizes are ints or nodes over the
+    variables.
     """
 
     name: str

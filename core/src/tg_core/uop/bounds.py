@@ -68,7 +68,8 @@ def _range(u: UOp) -> Bounds:
     # an empty loop runs no body, so any interval is right for it; (0, 0) keeps consumers simple
     size = u.src[0]
     last = max(int(size.vmax) - 1, 0)
-    # a loop of zero or one iterations must not become a constant: what reads it would move out of the loop and run always
+    # a loop of zero or one iterations must not become a constant: what reads it would move out of
+    # the loop and run always
     return 0, max(last, 1) if size.vmin <= 0 and size.const_value is None else last
 
 

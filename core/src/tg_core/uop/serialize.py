@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _RECORDS: dict[str, type] = {
-    cls.__name__: cls for cls in (BufferArg, CallInfo, Dim, Estimates, KernelInfo, ParamArg, ProgramInfo)
+    cls.__name__: cls
+    for cls in (BufferArg, CallInfo, Dim, Estimates, KernelInfo, ParamArg, ProgramInfo)
 }
 _ENUMS: dict[str, type[Enum]] = {cls.__name__: cls for cls in (AddrSpace, AxisType)}
 FORMAT = 1
@@ -132,4 +133,6 @@ def load_uop(data: bytes) -> UOp:
     except FileFormatError:
         raise
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise FileFormatError(f"graph file: not what was written: {type(error).__name__}: {error}") from error
+        raise FileFormatError(
+            f"graph file: not what was written: {type(error).__name__}: {error}"
+        ) from error

@@ -21,7 +21,9 @@ def divide(op: Ops, renderer: Renderer, dtype: DType, x: list[int], y: list[int]
         return UOp(op, (a, b))
 
     kind = to_numpy(dtype)
-    return apply(function, renderer, dtype, (np.array(x, kind), dtype), (np.array(y, kind), dtype)).tolist()
+    return apply(
+        function, renderer, dtype, (np.array(x, kind), dtype), (np.array(y, kind), dtype)
+    ).tolist()
 
 
 @TARGETS
@@ -29,7 +31,9 @@ def divide(op: Ops, renderer: Renderer, dtype: DType, x: list[int], y: list[int]
 def test_floor_forms_follow_python(renderer: Renderer, dtype: DType) -> None:
     x = [a for a in VALUES for b in VALUES if b]
     y = [b for _ in VALUES for b in VALUES if b]
-    assert divide(Ops.FLOORDIV, renderer, dtype, x, y) == [a // b for a, b in zip(x, y, strict=True)]
+    assert divide(Ops.FLOORDIV, renderer, dtype, x, y) == [
+        a // b for a, b in zip(x, y, strict=True)
+    ]
     assert divide(Ops.FLOORMOD, renderer, dtype, x, y) == [a % b for a, b in zip(x, y, strict=True)]
 
 
@@ -43,8 +47,12 @@ def test_constant_divisors(renderer: Renderer, divisor: int) -> None:
         return UOp(Ops.FLOORMOD, (a, UOp.const(divisor, dtypes.int32)))
 
     x = np.array([*VALUES, -(2**31) + 1, 2**31 - 1], np.int32)
-    assert apply(quotient, renderer, dtypes.int32, (x, dtypes.int32)).tolist() == [int(a) // divisor for a in x]
-    assert apply(remainder, renderer, dtypes.int32, (x, dtypes.int32)).tolist() == [int(a) % divisor for a in x]
+    assert apply(quotient, renderer, dtypes.int32, (x, dtypes.int32)).tolist() == [
+        int(a) // divisor for a in x
+    ]
+    assert apply(remainder, renderer, dtypes.int32, (x, dtypes.int32)).tolist() == [
+        int(a) % divisor for a in x
+    ]
 
 
 @TARGETS
@@ -53,7 +61,11 @@ def test_unsigned_powers_of_two_reach_the_last_bit(renderer: Renderer) -> None:
         return UOp(Ops.FLOORDIV, (a, UOp.const(2, dtypes.uint64)))
 
     x = np.array([2**63 + 5, 2**64 - 1, 3], np.uint64)
-    assert apply(quotient, renderer, dtypes.uint64, (x, dtypes.uint64)).tolist() == [4611686018427387906, 2**63 - 1, 1]
+    assert apply(quotient, renderer, dtypes.uint64, (x, dtypes.uint64)).tolist() == [
+        4611686018427387906,
+        2**63 - 1,
+        1,
+    ]
 
 
 @TARGETS
@@ -73,5 +85,7 @@ def test_floor_division_of_floats(renderer: Renderer) -> None:
         return UOp(Ops.FLOORMOD, (a, b))
 
     operands = (x, dtypes.float32), (y, dtypes.float32)
-    assert apply(quotient, renderer, dtypes.float32, *operands).tolist() == [math.floor(a / b) for a, b in zip(x, y, strict=True)]
+    assert apply(quotient, renderer, dtypes.float32, *operands).tolist() == [
+        math.floor(a / b) for a, b in zip(x, y, strict=True)
+    ]
     assert apply(remainder, renderer, dtypes.float32, *operands).tolist() == np.mod(x, y).tolist()

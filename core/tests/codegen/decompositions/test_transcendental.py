@@ -1,4 +1,6 @@
-"""EXP2, LOG2, SIN and POW from arithmetic, in units of the last place against numpy's extended precision."""
+"""EXP2, LOG2, SIN and POW from arithmetic, in units of the last place against numpy's extended
+precision.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,21 @@ def spread(kind: type, count: int = 20000) -> np.ndarray:
     info = np.finfo(kind)
     unsigned = np.dtype(f"u{np.dtype(kind).itemsize}")
     bits = RNG.integers(0, 1 << (8 * unsigned.itemsize), count, dtype=np.uint64).astype(unsigned)
-    special = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, math.inf, -math.inf, math.nan, info.max, info.tiny, info.smallest_subnormal, -info.tiny]
+    special = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        2.0,
+        math.inf,
+        -math.inf,
+        math.nan,
+        info.max,
+        info.tiny,
+        info.smallest_subnormal,
+        -info.tiny,
+    ]
     return np.concatenate([bits.view(kind), np.array(special, kind)])
 
 
@@ -39,20 +55,29 @@ def exact(function: np.ufunc, values: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("dtype", "kind"), FLOATS, ids=str)
 def test_exp2_is_within_one_and_a_half_ulp(dtype: DType, kind: type) -> None:
     info = np.finfo(kind)
-    values = np.concatenate([RNG.uniform(info.minexp - 60, info.maxexp + 3, 20000), RNG.uniform(-2, 2, 2000)]).astype(kind)
-    values = np.concatenate([values, np.arange(info.minexp - 55, info.maxexp + 2).astype(kind), spread(kind)])
+    values = np.concatenate(
+        [RNG.uniform(info.minexp - 60, info.maxexp + 3, 20000), RNG.uniform(-2, 2, 2000)]
+    ).astype(kind)
+    values = np.concatenate(
+        [values, np.arange(info.minexp - 55, info.maxexp + 2).astype(kind), spread(kind)]
+    )
     distance = ulp_distance(unary(Ops.EXP2, dtype, values), exact(np.exp2, values))
     assert distance.max() < 1.5, values[distance.argmax()]
 
 
 def test_exp2_of_integers_is_exact() -> None:
     values = np.arange(-149, 128).astype(np.float32)
-    assert np.array_equal(unary(Ops.EXP2, dtypes.float32, values), np.exp2(values.astype(np.float64)).astype(np.float32))
+    assert np.array_equal(
+        unary(Ops.EXP2, dtypes.float32, values),
+        np.exp2(values.astype(np.float64)).astype(np.float32),
+    )
 
 
 @pytest.mark.parametrize(("dtype", "kind"), FLOATS, ids=str)
 def test_log2_is_within_one_and_a_half_ulp(dtype: DType, kind: type) -> None:
-    values = np.concatenate([RNG.uniform(0.4, 2.5, 20000), 1 + RNG.normal(0, 1e-3, 2000)]).astype(kind)
+    values = np.concatenate([RNG.uniform(0.4, 2.5, 20000), 1 + RNG.normal(0, 1e-3, 2000)]).astype(
+        kind
+    )
     values = np.concatenate([values, spread(kind)])
     distance = ulp_distance(unary(Ops.LOG2, dtype, values), exact(np.log2, values))
     assert distance.max() < 1.5, values[distance.argmax()]
@@ -62,7 +87,9 @@ def test_log2_is_within_one_and_a_half_ulp(dtype: DType, kind: type) -> None:
 def test_log2_of_powers_of_two_is_exact(dtype: DType, kind: type) -> None:
     info = np.finfo(kind)
     exponents = np.arange(info.minexp - info.nmant, info.maxexp)
-    assert np.array_equal(unary(Ops.LOG2, dtype, np.ldexp(kind(1), exponents)), exponents.astype(kind))
+    assert np.array_equal(
+        unary(Ops.LOG2, dtype, np.ldexp(kind(1), exponents)), exponents.astype(kind)
+    )
 
 
 def sine_reference(values: np.ndarray) -> np.ndarray:
@@ -102,7 +129,9 @@ def _pi(scale: int) -> int:
 @pytest.mark.parametrize(("dtype", "kind"), FLOATS, ids=str)
 def test_sin_is_within_two_ulp_for_every_argument(dtype: DType, kind: type) -> None:
     multiples = np.arange(1, 500) * (math.pi / 2)
-    values = np.concatenate([RNG.uniform(-10, 10, 1000), multiples, RNG.uniform(-1e6, 1e6, 500)]).astype(kind)
+    values = np.concatenate(
+        [RNG.uniform(-10, 10, 1000), multiples, RNG.uniform(-1e6, 1e6, 500)]
+    ).astype(kind)
     # 16367173 * 2^72 and 6381956970095103 * 2^797 come closest to a multiple of pi/2
     closest = [16367173.0 * 2.0**72] if kind is np.float32 else [6381956970095103.0 * 2.0**797]
     values = np.concatenate([values, spread(kind, 800), np.array(closest, kind)])
@@ -122,13 +151,19 @@ def power(dtype: DType, base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     return apply(function, GRID, dtype, (base, dtype), (exponent, dtype))
 
 
-@pytest.mark.parametrize(("dtype", "kind", "limit"), [(dtypes.float32, np.float32, 1.0), (dtypes.float64, np.float64, 4.0)], ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "kind", "limit"),
+    [(dtypes.float32, np.float32, 1.0), (dtypes.float64, np.float64, 4.0)],
+    ids=str,
+)
 def test_pow_is_within_its_bound(dtype: DType, kind: type, limit: float) -> None:
     info = np.finfo(kind)
     base = np.exp2(RNG.uniform(-30, 30, 3000)).astype(kind)
     base = np.concatenate([base, RNG.uniform(0.5, 2, 3000).astype(kind), np.abs(spread(kind))])
     with np.errstate(all="ignore"):
-        exponent = RNG.uniform(info.minexp, info.maxexp, len(base)) / np.log2(base.astype(np.float64))
+        exponent = RNG.uniform(info.minexp, info.maxexp, len(base)) / np.log2(
+            base.astype(np.float64)
+        )
         exponent = np.clip(exponent, -1e30, 1e30).astype(kind)
     with np.errstate(all="ignore"):
         want = np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))
@@ -138,7 +173,26 @@ def test_pow_is_within_its_bound(dtype: DType, kind: type, limit: float) -> None
 
 @pytest.mark.parametrize(("dtype", "kind"), FLOATS, ids=str)
 def test_pow_special_cases_match_ieee(dtype: DType, kind: type) -> None:
-    special = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e30, -1e30, math.inf, -math.inf, math.nan], kind)
+    special = np.array(
+        [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            -0.5,
+            2.0,
+            -2.0,
+            3.0,
+            -3.0,
+            1e30,
+            -1e30,
+            math.inf,
+            -math.inf,
+            math.nan,
+        ],
+        kind,
+    )
     base, exponent = (a.reshape(-1) for a in np.meshgrid(special, special))
     with np.errstate(all="ignore"):
         want = np.power(base.astype(np.float64), exponent.astype(np.float64)).astype(kind)
@@ -161,5 +215,3 @@ def test_half_functions_are_rounded_once() -> None:
     values = np.linspace(-14, 15, 4001).astype(np.float16)
     got = unary(Ops.EXP2, dtypes.float16, values)
     assert np.array_equal(got, np.exp2(values.astype(np.float64)).astype(np.float16))
-
-

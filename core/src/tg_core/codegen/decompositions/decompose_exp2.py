@@ -1,7 +1,8 @@
-"""EXP2 of float32 and float64 from arithmetic: below 1 ulp for float32, about 1 ulp for float64, over the whole range.
+"""EXP2 of float32 and float64 from arithmetic: below 1 ulp for float32, about 1 ulp for float64,
+over the whole range.
 
-`2^x = 2^n * 2^f` with `n` the nearest integer and `|f| <= 1/2`. The power of two is applied in two factors, so that subnormal results
-are rounded once and overflow gives infinity.
+`2^x = 2^n * 2^f` with `n` the nearest integer and `|f| <= 1/2`. The power of two is applied in two
+factors, so that subnormal results are rounded once and overflow gives infinity.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from tg_core.codegen.decompositions.utils import (
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
 
-# (2^f - 1) / f on [-1/2, 1/2], least maximal error relative to 2^f (Lawson's algorithm, extended precision): 2^-28.9 and 2^-57.9
+# (2^f - 1) / f on [-1/2, 1/2], least maximal error relative to 2^f (Lawson's algorithm, extended
+# precision): 2^-28.9 and 2^-57.9
 _COEFFICIENTS: Final = {
     dtypes.float32: (
         0.6931472028559161,
@@ -75,7 +77,9 @@ def exp2_of_sum(x: UOp, correction: UOp | None = None) -> UOp:
 
 
 def decompose_exp2(x: UOp) -> UOp:
-    """EXP2(x) -> range reduction, polynomial, scaling. Exact for integers; NaN stays NaN; over- and underflow as in IEEE 754."""
+    """EXP2(x) -> range reduction, polynomial, scaling. Exact for integers; NaN stays NaN; over- and
+    underflow as in IEEE 754.
+    """
     return exp2_of_sum(x)
 
 

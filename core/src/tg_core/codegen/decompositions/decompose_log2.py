@@ -1,8 +1,9 @@
-"""LOG2 of float32 and float64 from arithmetic, within about 1 ulp over the whole range, subnormals included.
+"""LOG2 of float32 and float64 from arithmetic, within about 1 ulp over the whole range, subnormals
+included.
 
-`x = 2^e * m` with `m` in [sqrt(1/2), sqrt(2))`. With `f = m - 1` and `s = f / (2 + f)`,
-`ln(m) = 2 atanh(s) = f - f^2/2 + s * (f^2/2 + s^2 * (2/3 + 2/5 s^2 + ...))`, where the large part `f - f^2/2` is split in two, so that the
-product with `1/ln(2)` and the sum with `e` lose nothing that shows.
+`x = 2^e * m` with `m` in [sqrt(1/2), sqrt(2))`. With `f = m - 1` and `s = f / (2 + f)`, `ln(m) = 2
+atanh(s) = f - f^2/2 + s * (f^2/2 + s^2 * (2/3 + 2/5 s^2 + ...))`, where the large part `f - f^2/2`
+is split in two, so that the product with `1/ln(2)` and the sum with `e` lose nothing that shows.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
 _TERMS: Final = {dtypes.float32: 5, dtypes.float64: 11}
 # low mantissa bits cleared in the high parts, so that their product is exact
 _CLEARED: Final = {dtypes.float32: 12, dtypes.float64: 32}
-# 1/ln(2) split into a short head and the rest (computed with 60 digits: 1.4426950408889634073599246810018921374266459541529859341354494)
+# 1/ln(2) split into a short head and the rest (computed with 60 digits:
+# 1.4426950408889634073599246810018921374266459541529859341354494)
 _HEAD: Final = {dtypes.float32: 2954 / 2048, dtypes.float64: 3025550 / 2097152}
 _TAIL: Final = {dtypes.float32: 0.00031222838896340733, dtypes.float64: 3.768874985636099e-07}
 _SUBNORMAL_SHIFT: Final = {dtypes.float32: 25, dtypes.float64: 54}
@@ -74,7 +76,9 @@ def settle_log2(x: UOp, result: UOp) -> UOp:
 
 
 def decompose_log2(x: UOp) -> UOp:
-    """LOG2(x) -> exponent plus series. log2(0) = -inf, negative: NaN, inf: inf, NaN: NaN, powers of two: exact."""
+    """LOG2(x) -> exponent plus series. log2(0) = -inf, negative: NaN, inf: inf, NaN: NaN, powers of
+    two: exact.
+    """
     dtype = x.dtype
     exponent, mantissa = split_exponent(choose(is_nan(x), lit(1.0, x), x))
     f = mantissa - lit(1.0, x)

@@ -46,7 +46,9 @@ def equal_by_difference(a: UOp, b: UOp) -> UOp:
 
 
 def truncate_by_cast(x: UOp) -> UOp:
-    """TRUNC(x) -> float(int(x)) below 2^(mantissa bits), where x is not whole already. Keeps NaN, infinities and -0.0."""
+    """TRUNC(x) -> float(int(x)) below 2^(mantissa bits), where x is not whole already. Keeps NaN,
+    infinities and -0.0.
+    """
     wide = x.dtype is dtypes.float64
     integer = dtypes.int64 if wide else dtypes.int32
     limit = UOp.const(2.0**52 if wide else 2.0**23, x.dtype)
@@ -92,7 +94,9 @@ _float_division = PatternMatcher(
 
 
 def missing_op_rules(renderer: Renderer) -> PatternMatcher:
-    """Return the rules for the ops a target lacks. Division of floats with rounding down is never native."""
+    """Return the rules for the ops a target lacks. Division of floats with rounding down is never
+    native.
+    """
     return (
         PatternMatcher([rule for op, rule in _RULES.items() if op not in renderer.native_ops])
         + _float_division

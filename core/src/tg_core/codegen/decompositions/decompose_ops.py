@@ -1,6 +1,7 @@
 """Replace the ops a target lacks.
 
-Input: a kernel SINK with committed dtypes, before expansion. Output: only ops in `native_ops`, but for integer division, which
+Input: a kernel SINK with committed dtypes, before expansion. Output: only ops in `native_ops`, but
+    for integer division, which
 `lower_divisions` treats after indices are final.
 """
 
@@ -58,7 +59,8 @@ def decompose_ops(sink: UOp, renderer: Renderer) -> UOp:
 
 
 def lower_divisions(sink: UOp, renderer: Renderer) -> UOp:
-    """Return the kernel with integer division in native forms, and what later passes created (MAX of a reduction) as well.
+    """Return the kernel with integer division in native forms, and what later passes created (MAX
+    of a reduction) as well.
 
     Args:
         sink: a kernel after expansion, whose indices are final.

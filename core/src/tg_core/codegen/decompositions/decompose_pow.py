@@ -1,10 +1,12 @@
 """POW of floats and integers from arithmetic.
 
-float32 goes through float64 where the target has it: below 1 ulp. Otherwise, and for float64, the logarithm is kept as an unevaluated
-sum of two numbers (error-free sums and products), since its error is multiplied by up to 1024: within 4 ulp.
+float32 goes through float64 where the target has it: below 1 ulp. Otherwise, and for float64, the
+logarithm is kept as an unevaluated sum of two numbers (error-free sums and products), since its
+error is multiplied by up to 1024: within 4 ulp.
 
 Source of the error-free transformations:
-    Dekker, "A floating-point technique for extending the available precision", Numerische Mathematik 18, 1971.
+    Dekker, "A floating-point technique for extending the available precision", Numerische
+    Mathematik 18, 1971.
 """
 
 from __future__ import annotations
@@ -141,7 +143,9 @@ def _settle(base: UOp, exponent: UOp, result: UOp) -> UOp:
 
 
 def decompose_pow(base: UOp, exponent: UOp) -> UOp:
-    """POW(b, e) -> sign * 2^(e * log2 |b|). Special cases as IEEE 754-2019, 9.2.1, e.g. pow(x, 0) = 1 and pow(-8, 1/3) = NaN."""
+    """POW(b, e) -> sign * 2^(e * log2 |b|). Special cases as IEEE 754-2019, 9.2.1, e.g. pow(x, 0) =
+    1 and pow(-8, 1/3) = NaN.
+    """
     infinity = lit(math.inf, base)
     size, power = magnitude(base), magnitude(exponent)
     ordinary = less(size, infinity) & less(lit(0.0, base), size)
@@ -151,7 +155,9 @@ def decompose_pow(base: UOp, exponent: UOp) -> UOp:
 
 
 def decompose_pow_in_double(base: UOp, exponent: UOp) -> UOp:
-    """POW(b, e) of float32 -> special cases around 2^(e * log2 |b|) in float64. Its error there is far below half an ulp."""
+    """POW(b, e) of float32 -> special cases around 2^(e * log2 |b|) in float64. Its error there is
+    far below half an ulp.
+    """
     infinity = lit(math.inf, base)
     size, power = magnitude(base), magnitude(exponent)
     ordinary = less(size, infinity) & less(lit(0.0, base), size)
@@ -164,7 +170,8 @@ def decompose_pow_in_double(base: UOp, exponent: UOp) -> UOp:
 def decompose_integer_pow(base: UOp, exponent: UOp) -> UOp:
     """POW(b, e) of integers -> repeated squaring over the bits of e.
 
-    Wraps like multiplication. A negative exponent gives the truncated quotient: 1 for base 1, +-1 for base -1, else 0.
+    Wraps like multiplication. A negative exponent gives the truncated quotient: 1 for base 1, +-1
+    for base -1, else 0.
     """
     one, zero = lit(1, base), lit(0, base)
     result, square = one, base

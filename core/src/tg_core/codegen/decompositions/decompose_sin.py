@@ -1,9 +1,10 @@
-"""SIN of float32 and float64 from arithmetic, for every argument, however large: within 1.5 ulp, 2.5 for float32 on targets without
-float64.
+"""SIN of float32 and float64 from arithmetic, for every argument, however large: within 1.5 ulp,
+2.5 for float32 on targets without float64.
 
-The argument is reduced with integers (Payne and Hanek, "Radian reduction for trigonometric functions", SIGNUM Newsletter 18, 1983):
-of `2/pi` only the bits matter whose product with the mantissa lies below 4. They are selected from a table by a barrel
-shifter over the exponent, multiplied exactly, and give the quadrant and a signed fraction with more bits than the closest
+The argument is reduced with integers (Payne and Hanek, "Radian reduction for trigonometric
+functions", SIGNUM Newsletter 18, 1983): of `2/pi` only the bits matter whose product with the
+mantissa lies below 4. They are selected from a table by a barrel shifter over the exponent,
+multiplied exactly, and give the quadrant and a signed fraction with more bits than the closest
 argument to a multiple of `pi/2` can cancel.
 """
 
@@ -30,7 +31,8 @@ from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 _WORD: Final = 32
 _MASK: Final = (1 << _WORD) - 1
-# number of words of 2/pi that meet the mantissa, and zero bits before the table so that small exponents index it too
+# number of words of 2/pi that meet the mantissa, and zero bits before the table so that small
+# exponents index it too
 _WINDOW: Final = {dtypes.float32: 3, dtypes.float64: 6}
 _PADDING: Final = {dtypes.float32: 32, dtypes.float64: 64}
 # Taylor terms that matter up to pi/4
@@ -53,7 +55,9 @@ def _pi_times(scale: int) -> int:
 
 @cache
 def two_over_pi_words(padding: int, count: int) -> tuple[int, ...]:
-    """Return `count` words of 32 bits: `padding` zero bits, then the bits of 2/pi after the binary point."""
+    """Return `count` words of 32 bits: `padding` zero bits, then the bits of 2/pi after the binary
+    point.
+    """
     bits = count * _WORD - padding
     guard = 128
     scaled = (2 << (2 * (bits + guard))) // _pi_times(1 << (bits + guard))
@@ -91,7 +95,8 @@ def _window(start: UOp, count: int, padding: int, last: int) -> list[UOp]:
 
 
 def reduce_float32(x: UOp, wide: bool) -> tuple[UOp, UOp]:
-    """Return (quadrant modulo 4 as uint64, remainder in [-pi/4, pi/4]) of a float32 that is at least pi/4.
+    """Return (quadrant modulo 4 as uint64, remainder in [-pi/4, pi/4]) of a float32 that is at
+    least pi/4.
 
     Args:
         x: float32.
@@ -107,7 +112,9 @@ def reduce_float32(x: UOp, wide: bool) -> tuple[UOp, UOp]:
 
 
 def reduce_float64(x: UOp) -> tuple[UOp, UOp]:
-    """Return (quadrant modulo 4 as uint64, remainder in [-pi/4, pi/4]) of a float64 that is at least pi/4."""
+    """Return (quadrant modulo 4 as uint64, remainder in [-pi/4, pi/4]) of a float64 that is at
+    least pi/4.
+    """
     mantissa, start = _mantissa_and_start(x)
     window = _window(start, 6, _PADDING[x.dtype], 971 - 2 + _PADDING[x.dtype])
     mask = UOp.const(_MASK, dtypes.uint64)
@@ -116,7 +123,8 @@ def reduce_float64(x: UOp) -> tuple[UOp, UOp]:
     carry = UOp.const(0, dtypes.uint64)
     columns: list[UOp] = []
     for i in range(6):
-        # the high word of a product may be 32 bits full: split before adding, so that no column overflows 64 bits
+        # the high word of a product may be 32 bits full: split before adding, so that no column
+        # overflows 64 bits
         first = low_half * limbs[i]
         total = carry + (first & mask)
         carry = shift_right(first, _WORD)
@@ -134,14 +142,17 @@ def reduce_float64(x: UOp) -> tuple[UOp, UOp]:
 
 
 def _scaled_fraction(high: UOp, low: UOp, x: UOp) -> UOp:
-    """Return `(high * 2^64 + low) * 2^-126 * pi/2` as a float64; the sum is normalised first, since a small `high` has few bits."""
+    """Return `(high * 2^64 + low) * 2^-126 * pi/2` as a float64; the sum is normalised first, since
+    a small `high` has few bits.
+    """
     negative = less(high, lit(0, high))
     one = lit(1, low)
     bits = high.bitcast(dtypes.uint64)
     inverted_low = (low ^ lit((1 << 64) - 1, low)) + one
     inverted_high = (bits ^ lit((1 << 64) - 1, bits)) + choose(is_equal(low, 0), one, lit(0, low))
     low, bits = choose(negative, inverted_low, low), choose(negative, inverted_high, bits)
-    # high words below 2^62: the top 32 bits are exact as a double, and so is each of the three others
+    # high words below 2^62: the top 32 bits are exact as a double, and so is each of the three
+    # others
     parts = [
         shift_right(bits, _WORD),
         bits & lit(_MASK, bits),
@@ -161,7 +172,9 @@ def _scaled_fraction(high: UOp, low: UOp, x: UOp) -> UOp:
 
 
 def _mantissa_and_start(x: UOp) -> tuple[UOp, UOp]:
-    """Return the integer mantissa as uint64, and the position in the table of the bit of 2/pi whose product weighs 2."""
+    """Return the integer mantissa as uint64, and the position in the table of the bit of 2/pi whose
+    product weighs 2.
+    """
     layout = LAYOUTS[x.dtype]
     bits = x.bitcast(layout.unsigned)
     field = shift_right(bits, layout.mantissa_bits) & lit(layout.exponent_mask, bits)
@@ -194,12 +207,16 @@ def sine_of_remainder(quadrant: UOp, r: UOp) -> UOp:
 
 
 def decompose_sin(x: UOp) -> UOp:
-    """SIN(x) -> exact reduction and polynomials. sin(-x) = -sin(x), sin(-0.0) = -0.0, infinities and NaN give NaN."""
+    """SIN(x) -> exact reduction and polynomials. sin(-x) = -sin(x), sin(-0.0) = -0.0, infinities
+    and NaN give NaN.
+    """
     return _sine(x, wide=False)
 
 
 def decompose_sin_in_double(x: UOp) -> UOp:
-    """SIN(x) of float32 -> the same, with the remainder scaled in float64. A more exact remainder changes nothing else."""
+    """SIN(x) of float32 -> the same, with the remainder scaled in float64. A more exact remainder
+    changes nothing else.
+    """
     return _sine(x, wide=True)
 
 
@@ -207,7 +224,9 @@ def _sine(x: UOp, wide: bool) -> UOp:
     size = magnitude(x)
     finite = less(size, lit(math.inf, x))
     large = choose(finite, size, lit(1.0, x))
-    quadrant, remainder = reduce_float32(large, wide) if x.dtype is dtypes.float32 else reduce_float64(large)
+    quadrant, remainder = (
+        reduce_float32(large, wide) if x.dtype is dtypes.float32 else reduce_float64(large)
+    )
     small = less(size, lit(math.pi / 4, x))
     quadrant = choose(small, lit(0, quadrant), quadrant)
     value = sine_of_remainder(quadrant, choose(small, size, remainder))
@@ -220,7 +239,10 @@ def _sine(x: UOp, wide: bool) -> UOp:
 rules = PatternMatcher([(UPat(Ops.SIN, (UPat.var("x", dtype=tuple(LAYOUTS)),)), decompose_sin)])
 """For targets without float64."""
 
-rules_with_double = PatternMatcher(
-    [(UPat(Ops.SIN, (UPat.var("x", dtype=dtypes.float32),)), decompose_sin_in_double)]
-) + rules
+rules_with_double = (
+    PatternMatcher(
+        [(UPat(Ops.SIN, (UPat.var("x", dtype=dtypes.float32),)), decompose_sin_in_double)]
+    )
+    + rules
+)
 """For targets with float64."""

@@ -1,10 +1,11 @@
 """THREEFRY: the counter-based generator threefry2x32 with 20 rounds.
 
-`THREEFRY(counter, key)` takes and returns uint64: the low half is word 0, the high half word 1 of counter, key and result.
+`THREEFRY(counter, key)` takes and returns uint64: the low half is word 0, the high half word 1 of
+counter, key and result.
 
 Source:
-    Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 4.1; rotations and parity constant of
-    threefry2x32 as in its table 2 and in Random123 1.14.
+    Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 4.1;
+    rotations and parity constant of threefry2x32 as in its table 2 and in Random123 1.14.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def _halves(x: UOp) -> tuple[UOp, UOp]:
 
 
 def decompose_threefry(counter: UOp, key: UOp) -> UOp:
-    """THREEFRY(counter, key) -> 20 rounds of add, rotate, xor on uint32. The definition; uint32 arithmetic wraps."""
+    """THREEFRY(counter, key) -> 20 rounds of add, rotate, xor on uint32. The definition; uint32
+    arithmetic wraps.
+    """
     x0, x1 = _halves(counter)
     k0, k1 = _halves(key)
     keys = (k0, k1, k0 ^ k1 ^ lit(_PARITY, k0))

@@ -1,9 +1,11 @@
 """Compute narrow floats in float32, and keep the formats a target cannot store as integers.
 
 Input: a kernel SINK with committed dtypes. Output:
-* arithmetic in a dtype outside of `native_dtypes` is done in float32 and rounded to the dtype after each operation; selections and
-  comparisons too, where no rounding can show; transcendental functions of every float narrower than float32 likewise, native or not;
-* a dtype outside of `storage_dtypes` is loaded and stored as the unsigned integer of its size, with encoding and decoding in the kernel.
+* arithmetic in a dtype outside of `native_dtypes` is done in float32 and rounded to the dtype after
+  each operation; selections and comparisons too, where no rounding can show; transcendental
+  functions of every float narrower than float32 likewise, native or not;
+* a dtype outside of `storage_dtypes` is loaded and stored as the unsigned integer of its size, with
+  encoding and decoding in the kernel.
 """
 
 from __future__ import annotations

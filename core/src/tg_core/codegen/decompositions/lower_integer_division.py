@@ -1,7 +1,8 @@
-"""FLOORDIV and FLOORMOD from the truncating forms, and both from shifts where the divisor is a power of two.
+"""FLOORDIV and FLOORMOD from the truncating forms, and both from shifts where the divisor is a
+power of two.
 
-Rules are shape agnostic: they also apply to lanes. None of them traps: division by zero is left to CDIV and CMOD, whose renderers
-guard the divisor (the quotient and the remainder are 0 there).
+Rules are shape agnostic: they also apply to lanes. None of them traps: division by zero is left to
+CDIV and CMOD, whose renderers guard the divisor (the quotient and the remainder are 0 there).
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def _like(value: int, node: UOp) -> UOp:
 
 
 def shift_for_floordiv(x: UOp, divisor: UOp) -> UOp | None:
-    """FLOORDIV(x, 2^k) -> x >> k. An arithmetic shift rounds down, for negative x too; unsigned shifts are division."""
+    """FLOORDIV(x, 2^k) -> x >> k. An arithmetic shift rounds down, for negative x too; unsigned
+    shifts are division.
+    """
     amount = _log2(divisor)
     if amount is None:
         return None
@@ -46,7 +49,9 @@ def shift_for_floordiv(x: UOp, divisor: UOp) -> UOp | None:
 
 
 def mask_for_floormod(x: UOp, divisor: UOp) -> UOp | None:
-    """FLOORMOD(x, 2^k) -> x & (2^k - 1). Two's complement: the low bits are the remainder of rounding down."""
+    """FLOORMOD(x, 2^k) -> x & (2^k - 1). Two's complement: the low bits are the remainder of
+    rounding down.
+    """
     amount = _log2(divisor)
     return None if amount is None else UOp(Ops.AND, (x, _like((1 << amount) - 1, x)))
 
@@ -68,7 +73,8 @@ def _signs_agree(x: UOp, divisor: UOp) -> bool:
 def truncate_floordiv(x: UOp, divisor: UOp) -> UOp:
     """FLOORDIV(x, y) -> CDIV(x, y), minus 1 where the remainder is not 0 and the signs differ.
 
-    Where the signs are known to agree the quotient is not negative and truncation rounds down already.
+    Where the signs are known to agree the quotient is not negative and truncation rounds down
+    already.
     """
     quotient = UOp(Ops.CDIV, (x, divisor))
     if _signs_agree(x, divisor):
@@ -78,7 +84,9 @@ def truncate_floordiv(x: UOp, divisor: UOp) -> UOp:
 
 
 def truncate_floormod(x: UOp, divisor: UOp) -> UOp:
-    """FLOORMOD(x, y) -> CMOD(x, y), plus y where the remainder is not 0 and the signs of it and y differ."""
+    """FLOORMOD(x, y) -> CMOD(x, y), plus y where the remainder is not 0 and the signs of it and y
+    differ.
+    """
     remainder = UOp(Ops.CMOD, (x, divisor))
     if _signs_agree(x, divisor):
         return remainder
@@ -86,7 +94,9 @@ def truncate_floormod(x: UOp, divisor: UOp) -> UOp:
 
 
 def _rounds_up(x: UOp, divisor: UOp) -> UOp:
-    """Return where truncation rounds up: a remainder that is not 0 and whose sign is not the divisor's."""
+    """Return where truncation rounds up: a remainder that is not 0 and whose sign is not the
+    divisor's.
+    """
     remainder, zero = UOp(Ops.CMOD, (x, divisor)), _like(0, x)
     inexact = UOp(Ops.CMPNE, (remainder, zero))
     if divisor.vmin > 0:

@@ -10,7 +10,8 @@
 | fp8e5m2fnuz | 1, 5, 2 | 16 | no, NaN is 0x80 | saturates |
 
 Source:
-    IEEE 754-2019; OCP 8-bit floating point specification 1.0, section 5; "8-bit numerical formats for deep neural networks", 2022.
+    IEEE 754-2019; OCP 8-bit floating point specification 1.0, section 5; "8-bit numerical formats
+    for deep neural networks", 2022.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ def encode(value: UOp, dtype: DType) -> UOp:
     rebias = (_FLOAT32_BIAS - layout.bias) << layout.mantissa_bits
     code = rounded if not rebias else rounded - lit(rebias, rounded)
     if rebias:
-        # below the least normal number, adding a constant whose last bit weighs the spacing rounds to that spacing
+        # below the least normal number, adding a constant whose last bit weighs the spacing rounds
+        # to that spacing
         spacing = lit(2.0 ** (1 - layout.bias - layout.mantissa_bits + _FLOAT32_MANTISSA), value)
         fixed = (size.bitcast(dtypes.float32) + spacing).bitcast(dtypes.uint32) - spacing.bitcast(
             dtypes.uint32

@@ -1,4 +1,6 @@
-"""What the decompositions share: constants and choices at the dtype of an operand, polynomials, the layout of floats."""
+"""What the decompositions share: constants and choices at the dtype of an operand, polynomials, the
+layout of floats.
+"""
 
 from __future__ import annotations
 

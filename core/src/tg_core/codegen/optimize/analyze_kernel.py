@@ -1,6 +1,8 @@
-"""What the heuristics know about a kernel: its loop nests, what each reads, and how accesses move with each range.
+"""What the heuristics know about a kernel: its loop nests, what each reads, and how accesses move
+with each range.
 
-A *nest* is the body of an END or of a REDUCE without the reductions inside, which are nests of their own.
+A *nest* is the body of an END or of a REDUCE without the reductions inside, which are nests of
+their own.
 """
 
 from __future__ import annotations
@@ -98,7 +100,8 @@ def _analyze_nest(node: UOp) -> Nest:
     own = closed_ranges(node)
     outer = tuple(r for r in node.ranges if r not in own)
     nest = Nest(node, (*outer, *own), own)
-    # a value that changes with none of the innermost loops is computed outside of them, but counts here all the same
+    # a value that changes with none of the innermost loops is computed outside of them, but counts
+    # here all the same
     seen: set[UOp] = set()
     work = [node.src[0]] if node.op in (Ops.END, Ops.REDUCE) else [node]
     while work:

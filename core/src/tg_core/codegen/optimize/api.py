@@ -15,9 +15,13 @@ class OptKind(Enum):
     VECTOR = "vector"
     """The last `amount` values become SIMD lanes."""
     UPCAST = "upcast"
-    """The last `amount` values become copies: a register tile for an output range, separate accumulators for a reduce range."""
+    """The last `amount` values become copies: a register tile for an output range, separate
+    accumulators for a reduce range.
+    """
     UNROLL = "unroll"
-    """The last `amount` values of a reduce range become copies that are added to one accumulator in order."""
+    """The last `amount` values of a reduce range become copies that are added to one accumulator in
+    order.
+    """
     LOCAL = "local"
     """The last `amount` values become work items of a group."""
     CHUNK = "chunk"
@@ -31,12 +35,15 @@ class OptKind(Enum):
 class Opt:
     """One step: divide a range of a kernel.
 
-    Where the amount does not divide the size, copies and lanes leave the rest to a second loop, chunks get a shorter last one.
+    Where the amount does not divide the size, copies and lanes leave the rest to a second loop,
+    chunks get a shorter last one.
     """
 
     kind: OptKind
     axis: tuple[int, ...]
-    """The ids of the RANGE, its argument without the axis type. What remains of the range keeps them."""
+    """The ids of the RANGE, its argument without the axis type. What remains of the range keeps
+    them.
+    """
     amount: int = 0
     """How many values; 0 takes the whole range."""
 

@@ -1,7 +1,8 @@
 """Divide the ranges of a kernel as a tuple of `Opt` says.
 
-Input and output: a kernel SINK whose ranges each belong to one loop. The order in which a reduction adds its values is in the output:
-divided ranges, copies and remainders are all written as ranges and nodes.
+Input and output: a kernel SINK whose ranges each belong to one loop. The order in which a reduction
+adds its values is in the output: divided ranges, copies and remainders are all written as ranges
+and nodes.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def _remaining(rng: UOp, size: UOp) -> UOp:
 
 
 def _chunk(sink: UOp, rng: UOp, amount: int) -> UOp:
-    """Make a range a grid index of chunks; the last chunk is shorter where the amount does not divide the size."""
+    """Make a range a grid index of chunks; the last chunk is shorter where the amount does not
+    divide the size.
+    """
     size = rng.src[0]
     grid = _part_of(sink, rng, AxisType.GLOBAL, _settled((size + (amount - 1)) // amount))
     known = constant_size(rng)

@@ -31,7 +31,8 @@ def choose_lanes(size: int | None, native: int, most: int, latency: int = 1) -> 
         whole, rest = divmod(size, lanes)
         if rest and lanes % native:
             continue
-        # a vector takes as many registers as the next power of two; what is left over runs one by one
+        # a vector takes as many registers as the next power of two; what is left over runs one by
+        # one
         registers = next_power_of_two(lanes) / native
         cost = (whole * max(registers, latency) + rest * latency) / size
         # wider vectors save loop overhead, and give independent work
@@ -42,7 +43,8 @@ def choose_lanes(size: int | None, native: int, most: int, latency: int = 1) -> 
 
 
 def choose_copies(size: int | None, most: int) -> int:
-    """Return how many copies of a range to make, 1 for none; a divisor close to `most` if there is one.
+    """Return how many copies of a range to make, 1 for none; a divisor close to `most` if there is
+    one.
 
     Args:
         size: the range's size, None when it is not constant.

@@ -19,7 +19,8 @@ _TILE: Final = 4
 def _grid_ranges(kernel: Kernel) -> list[list[UOp]]:
     """Return for each output the ranges that become grid indices.
 
-    A range that a reduction does not depend on stays a loop, so that the reduction is computed once for all of it.
+    A range that a reduction does not depend on stays a loop, so that the reduction is computed once
+    for all of it.
     """
     found: list[list[UOp]] = []
     for nest in kernel.outputs:
@@ -64,7 +65,12 @@ def _tiles(kernel: Kernel, grid: list[UOp]) -> list[Opt]:
     opts: list[Opt] = []
     for rng in grid:
         size = constant_size(rng)
-        if size is not None and size % _TILE == 0 and size > _TILE and _shared_by_copies(kernel, rng):
+        if (
+            size is not None
+            and size % _TILE == 0
+            and size > _TILE
+            and _shared_by_copies(kernel, rng)
+        ):
             opts.append(Opt(OptKind.UPCAST, rng.arg[:-1], _TILE))
         if len(opts) == 2:
             break
@@ -82,5 +88,11 @@ def _locals(grid: list[UOp], taken: list[Opt], renderer: Renderer) -> list[Opt]:
                 size //= opt.amount
         for local in _LOCAL_SIZES:
             if local <= renderer.local_max[0] and size % local == 0:
-                return [Opt(OptKind.LOCAL, rng.arg[:-1], 0 if size == local and size == greatest_size(rng) else local)]
+                return [
+                    Opt(
+                        OptKind.LOCAL,
+                        rng.arg[:-1],
+                        0 if size == local and size == greatest_size(rng) else local,
+                    )
+                ]
     return []

@@ -70,7 +70,9 @@ class _Chooser:
         return choose_lanes(size, native, 2 if nest.work <= _LIGHT_WORK else 1)
 
     def _tile(self, nest: Nest) -> None:
-        """Choose lanes and copies for the dominating reduction so that its accumulators fill the registers."""
+        """Choose lanes and copies for the dominating reduction so that its accumulators fill the
+        registers.
+        """
         vector = self.vectors.of_nest.get(nest.node)
         native = native_lanes(nest, self.renderer)
         candidates = self._reused(nest, vector)
@@ -81,7 +83,9 @@ class _Chooser:
             self._tile_reduction(nest, vector, native, candidates, registers)
 
     def _reused(self, nest: Nest, vector: UOp | None) -> list[tuple[UOp, int]]:
-        """Return output ranges with the number of loads that copies along them would share, most first."""
+        """Return output ranges with the number of loads that copies along them would share, most
+        first.
+        """
         found: list[tuple[UOp, int]] = []
         for rng in nest.loops:
             if rng in nest.own or rng is vector or greatest_size(rng) < 2:
@@ -94,7 +98,12 @@ class _Chooser:
         return sorted(found, key=_negated_count)
 
     def _tile_output(
-        self, nest: Nest, vector: UOp, native: int, candidates: list[tuple[UOp, int]], registers: int
+        self,
+        nest: Nest,
+        vector: UOp,
+        native: int,
+        candidates: list[tuple[UOp, int]],
+        registers: int,
     ) -> None:
         size = constant_size(vector)
         if not candidates:
@@ -116,7 +125,12 @@ class _Chooser:
         self._copy(candidates[0][0], most)
 
     def _tile_reduction(
-        self, nest: Nest, vector: UOp, native: int, candidates: list[tuple[UOp, int]], registers: int
+        self,
+        nest: Nest,
+        vector: UOp,
+        native: int,
+        candidates: list[tuple[UOp, int]],
+        registers: int,
     ) -> None:
         size = constant_size(vector)
         if not candidates:
@@ -142,7 +156,11 @@ class _Chooser:
 
     def _divide_among_threads(self) -> None:
         """Choose the outermost output ranges as chunks when there is enough work."""
-        if not self.renderer.has_threads or len(self.kernel.outputs) != 1 or self.kernel.cost < _LEAST_WORK:
+        if (
+            not self.renderer.has_threads
+            or len(self.kernel.outputs) != 1
+            or self.kernel.cost < _LEAST_WORK
+        ):
             return
         nest = self.kernel.outputs[0]
         work = self.kernel.cost
@@ -163,7 +181,9 @@ class _Chooser:
             return
 
     def _unit(self, rng: UOp) -> int:
-        """Return what a chunk should be a multiple of, 0 when the range is used up by lanes or copies."""
+        """Return what a chunk should be a multiple of, 0 when the range is used up by lanes or
+        copies.
+        """
         for taken in (self.lanes, self.copies):
             if rng in taken:
                 return taken[rng]
@@ -171,7 +191,10 @@ class _Chooser:
 
     def _may_divide(self, rng: UOp) -> bool:
         """Tell whether every reduction of weight depends on the range, so that no chunk repeats it."""
-        return all(rng in nest.loops or nest.cost * 64 < self.kernel.cost for nest in self.kernel.reductions)
+        return all(
+            rng in nest.loops or nest.cost * 64 < self.kernel.cost
+            for nest in self.kernel.reductions
+        )
 
 
 def _cost(nest: Nest) -> int:

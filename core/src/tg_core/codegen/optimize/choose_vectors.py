@@ -40,7 +40,9 @@ def native_lanes(nest: Nest, renderer: Renderer) -> int:
 def usable(rng: UOp, lanes: int) -> bool:
     """Tell whether a range is long enough to fill a good part of a register."""
     size = constant_size(rng)
-    return lanes > 1 and (greatest_size(rng) >= 2 * lanes if size is None else size >= max(lanes // 2, 2))
+    return lanes > 1 and (
+        greatest_size(rng) >= 2 * lanes if size is None else size >= max(lanes // 2, 2)
+    )
 
 
 def _access_cost(access: Access, rng: UOp, lanes: int, masked: bool) -> float:
@@ -58,7 +60,9 @@ def nest_cost(nest: Nest, rng: UOp | None, renderer: Renderer) -> float:
     if rng is None:
         return float(nest.cost)
     lanes = native_lanes(nest, renderer)
-    accesses = sum(_access_cost(a, rng, lanes, renderer.has_masked_access) for a in (*nest.loads, *nest.stores))
+    accesses = sum(
+        _access_cost(a, rng, lanes, renderer.has_masked_access) for a in (*nest.loads, *nest.stores)
+    )
     size = greatest_size(rng)
     # the last register of a short range is partly empty
     rounds = nest.trips / size * math.ceil(size / lanes)
@@ -70,7 +74,9 @@ def nest_cost(nest: Nest, rng: UOp | None, renderer: Renderer) -> float:
 
 
 def _choose_reductions(kernel: Kernel, chosen: Vectors, renderer: Renderer) -> float:
-    """Choose lanes for every reduction, given those of the outputs; reductions read by others first."""
+    """Choose lanes for every reduction, given those of the outputs; reductions read by others
+    first.
+    """
     total = 0.0
     for nest in reversed(kernel.reductions):
         given = [r for r in chosen.ranges if r in nest.loops]
@@ -81,7 +87,8 @@ def _choose_reductions(kernel: Kernel, chosen: Vectors, renderer: Renderer) -> f
                 return math.inf
             continue
         lanes = native_lanes(nest, renderer)
-        # a range that another reduction of a value inside would also be lanes of must not meet a second one
+        # a range that another reduction of a value inside would also be lanes of must not meet a
+        # second one
         best, best_cost = None, nest_cost(nest, None, renderer)
         for rng in nest.own:
             if usable(rng, lanes) and (cost := nest_cost(nest, rng, renderer)) < best_cost:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def optimize_kernel(sink: UOp, renderer: Renderer) -> UOp:
-    """Return the kernel with its loops divided: as `KernelInfo.opts` says, else as the heuristics choose.
+    """Return the kernel with its loops divided: as `KernelInfo.opts` says, else as the heuristics
+    choose.
 
     Args:
         sink: a kernel whose ranges each belong to one loop.
