@@ -111,7 +111,8 @@ def run(sink: UOp, renderer: Renderer, *arrays: np.ndarray, values: tuple[int, .
     """
     program = lower_kernel(sink, renderer)
     text = InterpreterRenderer().render(program.arg.name, program.src[1])
-    InterpreterProgram(program.arg.name, text.encode())(arrays, values, program.arg.global_size)
+    used = [arrays[slot] for slot in program.arg.params]
+    InterpreterProgram(program.arg.name, text.encode())(used, values, program.arg.global_size)
     return program.src[1]
 
 
