@@ -17,9 +17,16 @@ def samples() -> list[UOp]:
     loop = UOp.range(n, 0, AxisType.LOOP)
     param = UOp.param(0, dtypes.bfloat16, (8,), "CPU:1")
     gated = UOp(Ops.WHERE, (loop < 3, loop, UOp.const(Invalid)))
-    kernel = UOp.sink(param.index(gated).store(UOp.const(float("nan"), dtypes.bfloat16)).end(loop), arg=KernelInfo("k"))
-    info = ProgramInfo("k", (n + 1, 1, 1), params=(0,), outs=(0,), variables=(n,), estimates=Estimates(3, 4))
-    program = UOp(Ops.PROGRAM, (kernel, UOp(Ops.SOURCE, (), "text"), UOp(Ops.BINARY, (), b"\0\xff")), info)
+    kernel = UOp.sink(
+        param.index(gated).store(UOp.const(float("nan"), dtypes.bfloat16)).end(loop),
+        arg=KernelInfo("k"),
+    )
+    info = ProgramInfo(
+        "k", (n + 1, 1, 1), params=(0,), outs=(0,), variables=(n,), estimates=Estimates(3, 4)
+    )
+    program = UOp(
+        Ops.PROGRAM, (kernel, UOp(Ops.SOURCE, (), "text"), UOp(Ops.BINARY, (), b"\0\xff")), info
+    )
     values = [True, 1, 1.0, -0.0, float("inf"), float("nan"), 2**70]
     return [program, kernel, *(UOp.const(v) for v in values), UOp.const(1, dtypes.int8), n.bind(3)]
 
