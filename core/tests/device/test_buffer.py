@@ -79,6 +79,19 @@ def test_given_memory_is_used_and_not_counted() -> None:
     assert buffer.numpy().tolist() == [5, 0]
 
 
+@pytest.mark.parametrize("device", [*HOSTS, Device.DEFAULT])
+def test_a_memory_view_keeps_its_bytes(device: str) -> None:
+    before = GlobalCounters.mem_used
+    buffer = Buffer(device, 64, dtypes.uint8).copyin(bytes(range(64)))
+    view = buffer.view(32, dtypes.uint8, 32).as_memoryview()[:4]
+    del buffer
+    Buffer(device, 64, dtypes.uint8).copyin(bytes(64))
+    assert bytes(view) == bytes(range(32, 36))
+    assert GlobalCounters.mem_used == before + 64
+    view.release()
+    assert GlobalCounters.mem_used == before
+
+
 def test_external_memory() -> None:
     memory = np.arange(4, dtype=np.int64)
     options = BufferOptions(external=memory.ctypes.data)

@@ -19,6 +19,12 @@ __all__ = ["Buffer"]
 _PLAIN = BufferOptions()
 
 
+class _HeldBytes(np.ndarray[Any, np.dtype[np.uint8]]):
+    """Bytes of a buffer that hold on to it; a memory view of them does too."""
+
+    buffer: Buffer
+
+
 class Buffer:
     """Memory for `size` elements of a dtype, allocated on demand; or a view into another buffer.
 
@@ -182,11 +188,18 @@ class Buffer:
         return view.cast("B")[: self.nbytes]
 
     def as_memoryview(self) -> memoryview:
-        """Return the bytes of the buffer: the memory itself where the host sees it, else a copy."""
+        """Return the bytes of the buffer: the memory itself where the host sees it, else a copy.
+
+        The view keeps the buffer alive: its memory is not given to another buffer meanwhile.
+        """
         if self.nbytes == 0:
             return memoryview(b"")
         view = self.host_view()
-        return view if view is not None else self.copyout(bytearray(self.nbytes))
+        if view is None:
+            return self.copyout(bytearray(self.nbytes))
+        held = np.frombuffer(view, np.uint8).view(_HeldBytes)
+        held.buffer = self
+        return held.data
 
     def numpy(self) -> np.ndarray[Any, np.dtype[Any]]:
         """Return a copy of the elements as a numpy array.

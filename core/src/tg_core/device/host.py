@@ -13,19 +13,40 @@ from tg_core.errors import DeviceError
 
 __all__ = ["HostAllocator", "host_memory_bytes"]
 
+CONTAINER_LIMITS = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
+"""Where Linux says what a container may use.
+
+Source: Linux kernel, Documentation/admin-guide/cgroup-v2.rst (Memory) and cgroup-v1/memory.rst.
+"""
+
 Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 @cache
 def host_memory_bytes() -> int | None:
-    """Return the physical memory of this machine in bytes, or None where it is not known.
+    """Return how much memory this process may use in bytes, or None where it is not known.
+
+    The physical memory of the machine, or what a container is limited to.
 
     A host allocator uses it as its limit: the kernel promises more than it has, and a process that
     takes the promise up is killed without an error.
     """
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
+        return None
+    return min([physical, *(limit for limit in map(_number_in, CONTAINER_LIMITS) if limit)])
+
+
+def _number_in(path: str) -> int | None:
+    """Return the number a file holds, or None where it is absent or holds something else."""
+    try:
+        with open(path) as file:
+            return int(file.read())
+    except (OSError, ValueError):
         return None
 
 
