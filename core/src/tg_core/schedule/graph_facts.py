@@ -92,6 +92,9 @@ def collect_facts(order: Sequence[UOp], max_reads: int) -> Facts:
         cost = _COSTS.get(node.op, 1 if node.op in GroupOp.ALU else 0) + sum(facts.cost[s] for s in live)
         if node.op is Ops.REDUCE_AXIS:
             cost += 1
+        if node.op is Ops.CMPEQ and not all(facts.reads[s] for s in node.src):
+            # a lookup by position: the sum around it becomes one load, the comparison vanishes
+            cost = 0
         facts.cost[node] = min(cost, _COST_LIMIT)
         depth[node] = max((depth[s] for s in live), default=0) + (node.op in GroupOp.ALU)
         facts.reads[node] = reads

@@ -92,9 +92,10 @@ class RandomMethods:
         blocks = (num + 1) // 2
         numbers = cls.arange(blocks, dtype=dtypes.int64).cast(dtypes.uint64) + counter
         pairs = numbers.threefry(key)
-        low = pairs.cast(dtypes.uint32)
-        high = (pairs >> 32).cast(dtypes.uint32)
-        return low.cat(high).shrink(((0, num),))
+        # the low words of all blocks, then the high words
+        shift = cls.arange(2, dtype=dtypes.int64).cast(dtypes.uint64).reshape((2, 1)) * 32
+        words = (pairs.unsqueeze(0) >> shift).cast(dtypes.uint32)
+        return words.flatten().shrink(((0, num),))
 
     @classmethod
     def _draw_bits(cls, shape: tuple[int, ...], device: str | None) -> Tensor:

@@ -37,12 +37,12 @@ class CreationMixin(ReduceMixin):
 
         A running sum of ones, which index algebra turns back into the loop variable itself.
         """
+        if isinstance(count, int) and count <= 1:
+            nothing: Self = cls.const(0, dtype)
+            return nothing._broadcast_to((count,))
         one: Self = cls.const(1, dtype)
-        if isinstance(count, int) and count == 0:
-            return one._broadcast_to((0,))
-        ones = one._broadcast_to((count,))
-        lead = count - 1
-        return ones._pad_zeros(((lead, 0),))._windows_of(count)._reduce(Ops.ADD, (1,), False) - 1
+        ones = one._broadcast_to((count - 1,))._pad_zeros(((count, 0),))
+        return ones._windows_of(count)._reduce(Ops.ADD, (1,), False)
 
     def _windows_of(self, count: sint) -> Self:
         """Return the `count` windows of length `count` of a vector of `2 * count - 1` values."""
@@ -172,9 +172,10 @@ class CreationMixin(ReduceMixin):
 
     def _matches(self, count: sint) -> Self:
         """Return a new last axis that is True at the position self names."""
-        wide = isinstance(count, int) and count > dtypes.max(dtypes.int32)
-        positions = self._counting(count, dtypes.int64 if wide else dtypes.int32)
-        return self.unsqueeze(-1)._binary(Ops.CMPEQ, positions)
+        named = self if self.dtype.bits >= 32 else self._as(dtypes.int32)
+        if isinstance(count, int) and count > dtypes.max(dtypes.int32):
+            named = named._as(dtypes.int64)
+        return named.unsqueeze(-1)._binary(Ops.CMPEQ, self._counting(count, named.dtype))
 
     def diag(self) -> Self:
         """Return the matrix with the vector self on its diagonal.
