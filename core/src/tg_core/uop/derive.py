@@ -32,6 +32,14 @@ class derived(Generic[T]):  # noqa: N801 - used as a decorator
         if node is None:
             return self
         name = self.name
+        for source in node.src:
+            if name not in source.__dict__:
+                break
+        else:
+            # nearly always: graphs are built and rewritten sources first
+            value: T = self.function(node)
+            node.__dict__[name] = value
+            return value
         stack = [node]
         while stack:
             current = stack[-1]

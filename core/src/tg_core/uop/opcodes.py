@@ -105,7 +105,9 @@ class Ops(IntEnum):
 class GroupOp:
     """Sets of operations that rules speak of."""
 
-    Movement: Final = frozenset((Ops.RESHAPE, Ops.EXPAND, Ops.PERMUTE, Ops.PAD, Ops.SHRINK, Ops.FLIP))
+    Movement: Final = frozenset(
+        (Ops.RESHAPE, Ops.EXPAND, Ops.PERMUTE, Ops.PAD, Ops.SHRINK, Ops.FLIP)
+    )
     Unary: Final = frozenset((Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.TRUNC))
     Comparison: Final = frozenset((Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ))
     Binary: Final = frozenset(op for op in Ops if Ops.ADD <= op <= Ops.THREEFRY)

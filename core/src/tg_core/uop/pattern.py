@@ -217,7 +217,9 @@ class PatternMatcher:
         function = self.for_op(node.op)
         return None if function is None else function(node, ctx)
 
-    def traced(self, op: Ops, fired: Callable[[Rewrite, UOp, UOp], None]) -> Callable[[UOp, Any], UOp | None] | None:
+    def traced(
+        self, op: Ops, fired: Callable[[Rewrite, UOp, UOp], None]
+    ) -> Callable[[UOp, Any], UOp | None] | None:
         """Return a compiled function like `for_op`'s that reports each rule that fires."""
         return _compile(self.rules, op, fired)
 
@@ -231,6 +233,8 @@ class _Emitter:
         """Pairs (assignments to run before, condition)."""
         self.names: dict[str, str] = {}
         self.count = 0
+        self.known_sources: tuple[str, ...] | None = None
+        """Locals that hold the matched node's sources, if the operation fixes their number."""
 
     def constant(self, value: Any) -> str:
         name = f"k{len(self.namespace)}"
@@ -243,11 +247,14 @@ class _Emitter:
     def emit(self, pattern: UPat, node: str, op_known: bool) -> None:
         if pattern.ops is not None and not op_known:
             if len(pattern.ops) == 1:
-                self.check(f"{node}.op == {int(pattern.ops[0])}")
+                self.check(f"{_op_of(node)} == {int(pattern.ops[0])}")
             else:
-                self.check(f"{node}.op in {self.constant(frozenset(pattern.ops))}")
+                self.check(f"{_op_of(node)} in {self.constant(frozenset(pattern.ops))}")
         if pattern.is_constant:
-            self.check(f"({node}.op == {int(Ops.CONST)} or {node}.op == {int(Ops.CAST)} and {node}.const_value is not None)")
+            self.check(
+                f"({_op_of(node)} == {int(Ops.CONST)} or {_op_of(node)} == {int(Ops.CAST)}"
+                f" and {node}.const_value is not None)"
+            )
             if pattern.constant is not _UNSET:
                 self.check(f"{node}.const_value == {self.constant(pattern.constant)}")
         if pattern.dtypes is not None:
@@ -271,6 +278,9 @@ class _Emitter:
             check = self.constant(_single_matcher(pattern.src))
             self.check(f"all({check}(s, None) is not None for s in {node}.src)")
             return
+        if node == "u" and self.known_sources is not None:
+            self.emit_sources(pattern.src, self.known_sources)
+            return
         compare = ">=" if pattern.allow_any_len else "=="
         self.check(f"len({sources}) {compare} {len(pattern.src)}", f"{sources} = {node}.src")
         inner = []
@@ -288,6 +298,37 @@ class _Emitter:
                 self.check("True", f"{local} = {sources}[{index}]")
         for source, local in sorted(inner, key=_cost):
             self.emit(source, local, False)
+
+    def emit_sources(self, patterns: Any, local_names: tuple[str, ...]) -> None:
+        """Check sources that are already in local variables, the cheapest to reject first."""
+        pairs = [
+            (pattern, name)
+            for pattern, name in zip(patterns, local_names)
+            if pattern.name or not _is_trivial(pattern)
+        ]
+        for pattern, name in sorted(pairs, key=_cost):
+            self.emit(pattern, name, False)
+
+
+def _op_of(node: str) -> str:
+    """Return the source text of a node's operation; `x0` has it in `o0`."""
+    return f"o{node[1:]}" if node[0] == "x" else f"{node}.op"
+
+
+def _arity(op: Ops) -> int | None:
+    """Return the number of sources that every node of an operation has, or None when it varies."""
+    if op in GroupOp.Unary or op in (Ops.CAST, Ops.BITCAST):
+        return 1
+    if op in GroupOp.Binary:
+        return 2
+    return 3 if op in GroupOp.Ternary else None
+
+
+def _fits_arity(pattern: UPat, arity: int | None) -> bool:
+    """Tell whether a pattern's number of sources can be that of the operation."""
+    if arity is None or not isinstance(pattern.src, tuple) or len(pattern.src) == arity:
+        return True
+    return pattern.allow_any_len and len(pattern.src) < arity
 
 
 def _is_trivial(pattern: UPat) -> bool:
@@ -320,15 +361,20 @@ def _single_matcher(pattern: UPat) -> Callable[[UOp, Any], UOp | None]:
 
 
 def _compile(
-    rules: tuple[tuple[UPat, Rewrite], ...], op: Ops, fired: Callable[[Rewrite, UOp, UOp], None] | None
+    rules: tuple[tuple[UPat, Rewrite], ...],
+    op: Ops,
+    fired: Callable[[Rewrite, UOp, UOp], None] | None,
 ) -> Callable[[UOp, Any], UOp | None] | None:
     namespace: dict[str, Any] = {"fired": fired}
     lines: list[str] = []
+    arity = _arity(op)
+    known = None if arity is None else tuple(f"x{i}" for i in range(arity))
     for pattern, function in rules:
         for variant in pattern.variants():
-            if not _may_match(variant, op):
+            if not _may_match(variant, op) or not _fits_arity(variant, arity):
                 continue
             emitter = _Emitter(namespace)
+            emitter.known_sources = known
             emitter.emit(variant, "u", variant.ops is not None)
             target = emitter.constant(function)
             arguments = []
@@ -338,7 +384,9 @@ def _compile(
                 elif parameter in emitter.names:
                     arguments.append(emitter.names[parameter])
                 else:
-                    raise TypeError(f"rule {function.__qualname__}: the pattern has no node named {parameter}")
+                    raise TypeError(
+                        f"rule {function.__qualname__}: the pattern has no node named {parameter}"
+                    )
             indent = "  "
             for before, condition in emitter.conditions:
                 if before:
@@ -353,8 +401,17 @@ def _compile(
             lines.append(f"{indent} return r")
     if not lines:
         return None
+    if known is not None:
+        prelude = [
+            "  sources = u.src",
+            f"  if len(sources) != {arity}:",
+            "   return None",
+            f"  {', '.join(known)}, = sources",
+            *(f"  {_op_of(name)} = {name}.op" for name in known),
+        ]
+        lines = prelude + lines
     source = "def match(u, ctx):\n" + "\n".join(lines) + "\n  return None\n"
-    exec(compile(source, f"<matcher for {op.name}>", "exec"), namespace)  # noqa: S102 - generated from patterns alone
+    exec(compile(source, f"<matcher for {op.name}>", "exec"), namespace)
     match: Callable[[UOp, Any], UOp | None] = namespace["match"]
     return match
 

@@ -219,7 +219,9 @@ def _infix(u: UOp, shown: dict[UOp, tuple[str, int]]) -> tuple[str, int]:
     found = _INFIX.get(u.op)
     if found is not None and len(u.src) == 2:
         symbol, level = found
-        left = _wrapped(shown[u.src[0]], level if level > 1 else 2)
+        # a product divided reads as a product of a quotient without parentheses
+        divided = u.op in (Ops.FLOORDIV, Ops.FLOORMOD) and u.src[0].op is Ops.MUL
+        left = _wrapped(shown[u.src[0]], 8 if divided else max(level, 2))
         right = _wrapped(shown[u.src[1]], level + 1)
         space = "" if level >= 7 else " "
         return f"{left}{space}{symbol}{space}{right}", level

@@ -6,6 +6,7 @@ Recording is on inside `recording()`, or for the whole process with `VIZ=1`.
 from __future__ import annotations
 
 import contextlib
+import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,6 @@ class Recorder:
         self.stages: list[Stage] = []
         """Finished and running stages, in the order in which they began."""
         self._open: list[Stage] = []
-        self._compiled: dict[tuple[PatternMatcher, Ops], Any] = {}
 
     def step(self, name: str, before: UOp, after: UOp) -> None:
         """Record a transformation that is no rewrite with a matcher.
@@ -103,30 +103,39 @@ class Recorder:
         self.stages.append(stage)
         self._open.append(stage)
         try:
-            stage.after = engine(
-                root, self._traced(before), self._traced(after), ctx, walk, enter_calls
-            )
+            stage.after = engine(root, _traced(before), _traced(after), ctx, walk, enter_calls)
         finally:
             self._open.pop()
         return stage.after
 
-    def _traced(self, matcher: PatternMatcher | None) -> Callable[[Ops], Any] | None:
-        if matcher is None:
-            return None
-        rules = matcher
-
-        def lookup(op: Ops) -> Any:
-            found = self._compiled.get((rules, op), self)
-            if found is self:
-                found = self._compiled[rules, op] = rules.traced(op, self._fired)
-            return found
-
-        return lookup
-
-    def _fired(self, rule: Rewrite, before: UOp, after: UOp) -> None:
+    def fired(self, rule: Rewrite, before: UOp, after: UOp) -> None:
+        """Record one application of a rule in the innermost running stage."""
         if self._open:
             firing = Firing(rule.__qualname__, location_of(rule), before, after)
             self._open[-1].firings.append(firing)
+
+
+_compiled: weakref.WeakKeyDictionary[PatternMatcher, dict[Ops, Any]] = weakref.WeakKeyDictionary()
+"""Compiled rules that report what fires; compiling takes far longer than a rewrite."""
+
+
+def _traced(matcher: PatternMatcher | None) -> Callable[[Ops], Any] | None:
+    if matcher is None:
+        return None
+    rules = matcher
+    known = _compiled.setdefault(rules, {})
+
+    def lookup(op: Ops) -> Any:
+        if op not in known:
+            known[op] = rules.traced(op, _report)
+        return known[op]
+
+    return lookup
+
+
+def _report(rule: Rewrite, before: UOp, after: UOp) -> None:
+    if _active:
+        _active[-1].fired(rule, before, after)
 
 
 def location_of(rule: Rewrite) -> str:

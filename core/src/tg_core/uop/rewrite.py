@@ -66,7 +66,9 @@ Lookup = Any
 """A function from an operation to the compiled rules that can match it, or None."""
 
 
-def _rewrite(root: UOp, before: Lookup, after: Lookup, ctx: Any, walk: bool, enter_calls: bool) -> UOp:
+def _rewrite(
+    root: UOp, before: Lookup, after: Lookup, ctx: Any, walk: bool, enter_calls: bool
+) -> UOp:
     done: dict[UOp, UOp] = {}
     open_results: dict[UOp, int] = {}
     stack: list[tuple[UOp, int, UOp]] = [(root, _ENTER, root)]
@@ -74,37 +76,40 @@ def _rewrite(root: UOp, before: Lookup, after: Lookup, ctx: Any, walk: bool, ent
         node, state, current = stack.pop()
         if node in done:
             continue
+        if state == _RESULT_DONE:
+            done[node] = done[current]
+            continue
         if state == _ENTER:
             if before is not None:
                 current = _apply_before(node, before, ctx, walk)
-            stack.append((node, _SOURCES_DONE, current))
             sources = current.src[1:] if current.op is Ops.CALL and not enter_calls else current.src
-            for source in sources:
-                if source not in done:
-                    stack.append((source, _ENTER, source))
-        elif state == _SOURCES_DONE:
-            rebuilt = _with_sources(current, done, enter_calls)
-            function = None if after is None else after(rebuilt.op)
-            result = None if function is None else function(rebuilt, ctx)
-            if result is None:
-                done[node] = rebuilt
-                if not walk and before is None:
-                    done[rebuilt] = rebuilt
-            elif walk:
-                done[node] = result
-            elif result in done:
-                done[node] = done[result]
-            else:
-                depth = open_results.get(node, 0) + 1
-                if depth > _BUDGET:
-                    raise RewriteError(
-                        f"rewrite: rules do not reach a fixed point at {rebuilt.op.name}; last result {result.op.name}"
-                    )
-                open_results[result] = depth
-                stack.append((node, _RESULT_DONE, result))
-                stack.append((result, _ENTER, result))
+            pending = [s for s in sources if s not in done]
+            # what a rule returns is mostly made of finished nodes and needs no second turn
+            if pending:
+                stack.append((node, _SOURCES_DONE, current))
+                stack.extend([(s, _ENTER, s) for s in pending])
+                continue
+        rebuilt = _with_sources(current, done, enter_calls)
+        function = None if after is None else after(rebuilt.op)
+        result = None if function is None else function(rebuilt, ctx)
+        if result is None:
+            done[node] = rebuilt
+            if not walk and before is None:
+                done[rebuilt] = rebuilt
+        elif walk:
+            done[node] = result
+        elif result in done:
+            done[node] = done[result]
         else:
-            done[node] = done[current]
+            depth = open_results.get(node, 0) + 1
+            if depth > _BUDGET:
+                raise RewriteError(
+                    f"rewrite: rules do not reach a fixed point at {rebuilt.op.name}; last result"
+                    f" {result.op.name}"
+                )
+            open_results[result] = depth
+            stack.append((node, _RESULT_DONE, result))
+            stack.append((result, _ENTER, result))
     return done[root]
 
 
@@ -118,13 +123,17 @@ def _apply_before(node: UOp, before: Lookup, ctx: Any, walk: bool) -> UOp:
         current = result
         if walk:
             return current
-    raise RewriteError(f"rewrite: rules do not reach a fixed point at {node.op.name}, now {current.op.name}")
+    raise RewriteError(
+        f"rewrite: rules do not reach a fixed point at {node.op.name}, now {current.op.name}"
+    )
 
 
 def _with_sources(node: UOp, done: dict[UOp, UOp], enter_calls: bool) -> UOp:
     src = node.src
     if node.op is Ops.CALL and not enter_calls:
         replaced = (src[0], *[done[s] for s in src[1:]])
-    else:
-        replaced = tuple([done[s] for s in src])
-    return node if replaced == src else UOp(node.op, replaced, node.arg, node.tag)
+        return node if replaced == src else UOp(node.op, replaced, node.arg, node.tag)
+    for source in src:
+        if done[source] is not source:
+            return UOp(node.op, tuple([done[s] for s in src]), node.arg, node.tag)
+    return node

@@ -103,7 +103,9 @@ def _reshape(uop: UOp) -> tuple[sint, ...]:
     if any(isinstance(s, int) and s < 0 for s in new):
         raise ShapeError(f"reshape: sizes of {new} must not be negative")
     if not sint_equal(sint_prod(old), sint_prod(new)):
-        raise ShapeError(f"reshape: {old} has {sint_prod(old)} elements, {new} has {sint_prod(new)}")
+        raise ShapeError(
+            f"reshape: {old} has {sint_prod(old)} elements, {new} has {sint_prod(new)}"
+        )
     return tuple(new)
 
 
@@ -128,7 +130,10 @@ def _pad(uop: UOp) -> tuple[sint, ...]:
     _check_rank(uop, len(old))
     if any(isinstance(p, int) and p < 0 for pad in pads for p in pad):
         raise ShapeError(f"pad: {pads} must not be negative")
-    return tuple(sint_simplify(before + size + after) for size, (before, after) in zip(old, pads, strict=True))
+    return tuple(
+        sint_simplify(before + size + after)
+        for size, (before, after) in zip(old, pads, strict=True)
+    )
 
 
 def _shrink(uop: UOp) -> tuple[sint, ...]:
@@ -167,7 +172,9 @@ def _bitcast(uop: UOp) -> tuple[sint, ...]:
     if old_size == new_size:
         return source.shape
     if not source.shape:
-        raise ShapeError(f"bitcast: a 0-d {source.dtype.name} cannot become {new.name} of another size")
+        raise ShapeError(
+            f"bitcast: a 0-d {source.dtype.name} cannot become {new.name} of another size"
+        )
     last = source.shape[-1]
     if isinstance(last, int) and (last * old_size) % new_size:
         raise ShapeError(
@@ -266,7 +273,9 @@ def _where(uop: UOp) -> DType:
 
 def _shift(uop: UOp) -> DType:
     if not all(dtypes.is_int(s.dtype) for s in uop.src):
-        raise DTypeError(f"{uop.op.name.lower()}: expected integers, found {', '.join(s.dtype.name for s in uop.src)}")
+        raise DTypeError(
+            f"{uop.op.name.lower()}: expected integers, found {', '.join(s.dtype.name for s in uop.src)}"
+        )
     return uop.src[0].dtype
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tg_core.dtype import ConstType, DType, DTypeLike, Invalid, PyConst, dtypes, to_dtype, truncate
 from tg_core.errors import DeviceMismatch
 from tg_core.uop.args import BufferArg, CallInfo, ParamArg
+from tg_core.uop.bounds import bounds_of
 from tg_core.uop.derive import derived
 from tg_core.uop.mixin import OpMixin
 from tg_core.uop.opcodes import AddrSpace, AxisType, GroupOp, Ops
@@ -96,7 +97,9 @@ class UOp(OpMixin):
         # a flat list of rows, because pickle itself would recurse into the sources
         order = self.toposort()
         number = {node: i for i, node in enumerate(order)}
-        return _rebuild, (tuple((n.op, tuple(number[s] for s in n.src), n.arg, n.tag) for n in order),)
+        return _rebuild, (
+            tuple((n.op, tuple(number[s] for s in n.src), n.arg, n.tag) for n in order),
+        )
 
     def __copy__(self) -> UOp:
         return self
@@ -134,8 +137,6 @@ class UOp(OpMixin):
     @derived
     def bounds(self) -> tuple[PyConst, PyConst]:
         """Least and greatest value, never wrong, possibly loose."""
-        from tg_core.uop.bounds import bounds_of
-
         return bounds_of(self)
 
     @derived
@@ -237,7 +238,9 @@ class UOp(OpMixin):
         return node if dtype is dtypes.weakint else UOp(Ops.CAST, (node,), dtype)
 
     @staticmethod
-    def range(size: sint, axis_id: int | tuple[int, ...], axis_type: AxisType = AxisType.LOOP) -> UOp:
+    def range(
+        size: sint, axis_id: int | tuple[int, ...], axis_type: AxisType = AxisType.LOOP
+    ) -> UOp:
         """Return a loop variable in `[0, size)`; ids make loops of equal size different."""
         ids = (axis_id,) if isinstance(axis_id, int) else axis_id
         return UOp(Ops.RANGE, (to_uop(size),), (*ids, axis_type))
@@ -269,7 +272,9 @@ class UOp(OpMixin):
     @staticmethod
     def buffer(size: int, dtype: DType, device: str | None, slot: int | None = None) -> UOp:
         """Return storage; without a slot it is a fresh unbound declaration with a globally decreasing negative slot."""
-        return UOp(Ops.BUFFER, (), BufferArg(next(_fresh) if slot is None else slot, dtype, size, device))
+        return UOp(
+            Ops.BUFFER, (), BufferArg(next(_fresh) if slot is None else slot, dtype, size, device)
+        )
 
     @staticmethod
     def register(size: int, dtype: DType, slot: int) -> UOp:
@@ -512,7 +517,7 @@ def _merge_ranges(sources: tuple[UOp, ...]) -> tuple[UOp, ...]:
         if not merged:
             merged = ranges
             continue
-        extra = tuple(r for r in ranges if r not in merged)
+        extra = [r for r in ranges if r not in merged]
         if extra:
             merged = (*merged, *extra)
     return merged

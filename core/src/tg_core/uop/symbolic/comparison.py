@@ -155,7 +155,7 @@ def _opened_quotient(form: Linear, dtype: DType) -> tuple[Linear, int] | None:
 
 def _below(u: UOp, form: Linear, limit: int, dtype: DType) -> UOp | None:
     """Write `form < limit` with the constant on the right, if both sides fit the dtype."""
-    sides = _sides(form, limit, dtype)
+    sides = _sides(form, limit, dtype, u.src[0])
     if sides is None:
         return None
     result = UOp(Ops.CMPLT, sides)
@@ -164,20 +164,20 @@ def _below(u: UOp, form: Linear, limit: int, dtype: DType) -> UOp | None:
 
 def _above(u: UOp, form: Linear, limit: int, dtype: DType) -> UOp | None:
     """Write `limit < form` with the constant on the left, if both sides fit the dtype."""
-    sides = _sides(form, limit, dtype)
+    sides = _sides(form, limit, dtype, u.src[1])
     if sides is None:
         return None
     result = UOp(Ops.CMPLT, (sides[1], sides[0]))
     return None if result is u else result
 
 
-def _sides(form: Linear, limit: int, dtype: DType) -> tuple[UOp, UOp] | None:
+def _sides(form: Linear, limit: int, dtype: DType, like: UOp) -> tuple[UOp, UOp] | None:
     limit -= form.const
     terms = Linear(form.terms, 0)
     if exact_bounds(terms, dtype) is None or exact_bounds(Linear({}, limit), dtype) is None:
         return None
     weak = all(t.dtype is dtypes.weakint for t in form.terms)
-    left = build(terms, dtypes.weakint if weak else dtype)
+    left = build(terms, dtypes.weakint if weak else dtype, like=like)
     return left, UOp.const(limit, left.dtype)
 
 
@@ -207,7 +207,7 @@ def simplify_equality(u: UOp) -> UOp | None:
         difference = Linear(terms, difference.const // factor)
     if all(c < 0 for c in difference.terms.values()):
         difference = scaled(difference, -1)
-    sides = _sides(Linear(difference.terms, 0), -difference.const, dtype)
+    sides = _sides(Linear(difference.terms, 0), -difference.const, dtype, u.src[0])
     if sides is None:
         return None
     result = UOp(u.op, sides)

@@ -62,7 +62,7 @@ def simplify_floor_div(u: UOp) -> UOp | None:
         if low // divisor == high // divisor:
             whole = Linear(quotient.terms, quotient.const + low // divisor)
             return build(whole, u.dtype)
-        inner = UOp(Ops.FLOORDIV, (build(rest, x.dtype), d))
+        inner = UOp(Ops.FLOORDIV, (build(rest, x.dtype, like=x), d))
         return build(added(quotient, Linear({inner: 1}, 0)), u.dtype)
     return _divide_rest(u, rest, divisor)
 
@@ -110,7 +110,7 @@ def _divide_rest(u: UOp, rest: Linear, divisor: int) -> UOp | None:
             inner = int_const(term.src[1])
             if inner is not None and inner > 0:
                 return _merge_divisions(u, term, inner, rest.const, divisor)
-    numerator = build(rest, u.src[0].dtype)
+    numerator = build(rest, u.src[0].dtype, like=u.src[0])
     result = UOp(Ops.FLOORDIV, (numerator, d))
     return None if result is u else result
 
@@ -230,7 +230,7 @@ def _divide_by_variable(u: UOp, x: UOp, d: UOp) -> UOp | None:
     if not (rest.terms or rest.const) or _below_divisor(rest, d):
         return build(quotient, u.dtype)
     if quotient.terms or quotient.const:
-        inner = UOp(Ops.FLOORDIV, (build(rest, x.dtype), d))
+        inner = UOp(Ops.FLOORDIV, (build(rest, x.dtype, like=x), d))
         return build(added(quotient, Linear({inner: 1}, 0)), u.dtype)
     return None
 
@@ -271,7 +271,7 @@ def simplify_floor_mod(u: UOp) -> UOp | None:
     found = _without_small_terms(rest, divisor)
     if found is not None:
         return _modulo_of_large(u, divisor, *found)
-    result = UOp(Ops.FLOORMOD, (build(rest, x.dtype), d))
+    result = UOp(Ops.FLOORMOD, (build(rest, x.dtype, like=x), d))
     return None if result is u else result
 
 
@@ -336,7 +336,7 @@ def _modulo_variable(u: UOp, x: UOp, d: UOp) -> UOp | None:
     if not (rest.terms or rest.const) or _below_divisor(rest, d):
         return build(rest, u.dtype)
     if quotient.terms or quotient.const:
-        return UOp(Ops.FLOORMOD, (build(rest, x.dtype), d))
+        return UOp(Ops.FLOORMOD, (build(rest, x.dtype, like=x), d))
     return None
 
 

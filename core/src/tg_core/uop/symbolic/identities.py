@@ -308,11 +308,22 @@ _commutative = tuple(sorted(GroupOp.Commutative))
 
 constant_folding = PatternMatcher(
     [
-        (UPat(GroupOp.ALU, name="u"), fold_constants),
+        (UPat(GroupOp.Unary, (UPat.cvar(),), name="u"), fold_constants),
+        (UPat(GroupOp.Binary, (UPat.cvar(), UPat.cvar()), name="u"), fold_constants),
+        (UPat(GroupOp.Ternary, (UPat.cvar(), UPat.cvar(), UPat.cvar()), name="u"), fold_constants),
         (UPat(Ops.CAST, name="u"), fold_cast),
     ]
 )
 """Operations on constants."""
+
+integer_identities = PatternMatcher(
+    [
+        (UPat((Ops.ADD, Ops.SUB), (x_int, UPat.const(0)), name="u"), keep_x),
+        (UPat(Ops.MUL, (x_int, UPat.const(0)), name="u", dtype=_INT), product_with_zero),
+        (UPat(Ops.SUB, (x_int, x_int), name="u"), zero_of_difference),
+    ]
+)
+"""Identities of integers that canonical sums and products include."""
 
 identities = PatternMatcher(
     [
@@ -322,12 +333,8 @@ identities = PatternMatcher(
         (UPat(Ops.BITCAST, (x,), name="u"), drop_bitcast),
         (UPat(Ops.BITCAST, (UPat(Ops.BITCAST, (x,)),), name="u"), merge_bitcasts),
         (UPat(_commutative, (UPat.cvar("c"), x), name="u"), constant_to_the_right),
-        (UPat(Ops.ADD, (x_int, UPat.const(0)), name="u"), keep_x),
-        (UPat(Ops.SUB, (x_int, UPat.const(0)), name="u"), keep_x),
         (UPat((Ops.ADD, Ops.SUB), (x_float, UPat.cvar("c")), name="u"), subtract_positive_zero),
         (UPat(Ops.MUL, (x, UPat.const(1)), name="u"), keep_x),
-        (UPat(Ops.MUL, (x_int, UPat.const(0)), name="u", dtype=_INT), product_with_zero),
-        (UPat(Ops.SUB, (x_int, x_int), name="u"), zero_of_difference),
         (UPat(Ops.FDIV, (x_float, UPat.const(1)), name="u"), keep_x),
         (UPat(Ops.FDIV, (x_float, UPat.cvar("c")), name="u"), divide_by_power_of_two),
         (UPat((Ops.FLOORDIV, Ops.CDIV), (x, UPat.const(1)), name="u"), keep_x),

@@ -48,6 +48,14 @@ def invalid_first(v: UOp, a: UOp, invalid: UOp) -> UOp | None:
     return UOp(Ops.WHERE, (UOp(Ops.CMPNE, (v, UOp.const(True))), a, invalid))
 
 
+invalid_operands = PatternMatcher(
+    [
+        (UPat(_binary, (_invalid, UPat.var())), invalid_operand),
+        (UPat(_binary, (UPat.var(), _invalid)), invalid_operand),
+    ]
+)
+"""Before any algebra, which would take Invalid for a number."""
+
 invalid_values = PatternMatcher(
     [
         (
@@ -61,8 +69,6 @@ invalid_values = PatternMatcher(
         (UPat(_binary, (UPat(Ops.WHERE, (_v, _a, _invalid)), _b), name="u"), masked_left),
         (UPat(_binary, (_a, UPat(Ops.WHERE, (_v, _b, _invalid))), name="u"), masked_right),
         (UPat(Ops.CAST, (UPat(Ops.WHERE, (_v, _a, _invalid)),), name="u"), masked_cast),
-        (UPat(_binary, (_invalid, UPat.var())), invalid_operand),
-        (UPat(_binary, (UPat.var(), _invalid)), invalid_operand),
         (UPat(Ops.WHERE, (_v, _invalid, _a)), invalid_first),
     ]
 )

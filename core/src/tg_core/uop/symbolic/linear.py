@@ -177,16 +177,25 @@ def _signed(value: int, dtype: DType) -> int:
     return half if wrapped == -half and dtypes.is_unsigned(dtype) else wrapped
 
 
-def build(form: Linear, dtype: DType) -> UOp:
+CANONICAL = "_canonical_sum"
+"""Entry of a node's dictionary: a sum or product that `normalize_sum` would leave as it is."""
+
+
+def build(form: Linear, dtype: DType, canonical: bool = False, like: UOp | None = None) -> UOp:
     """Write a form as a node: terms in canonical order, the constant last.
 
     Args:
         form: the form.
         dtype: the dtype of the result.
+        canonical: whether nothing in the form can be combined further, so that the nodes made here
+            need not be looked at again.
+        like: a node that may well be the result, to save building it again.
 
     Returns:
         The canonical node; equal forms give the same node.
     """
+    if dtype is dtypes.weakint:
+        return _build_weak(form, canonical, like)
     unsigned = dtypes.is_unsigned(dtype)
     result: UOp | None = None
     postponed: list[UOp] = []
@@ -199,7 +208,14 @@ def build(form: Linear, dtype: DType) -> UOp:
             postponed.append(_product(term, -coefficient))
             continue
         product = _product(term, coefficient)
-        result = product if result is None else UOp(Ops.ADD, (result, product))
+        if canonical and coefficient != 1:
+            product.__dict__[CANONICAL] = True
+        if result is None:
+            result = product
+        else:
+            result = UOp(Ops.ADD, (result, product))
+            if canonical:
+                result.__dict__[CANONICAL] = True
     const = _signed(form.const, dtype)
     if result is None and postponed:
         # an unsigned value without a positive term: the constant, perhaps 0, minus the terms
@@ -212,9 +228,67 @@ def build(form: Linear, dtype: DType) -> UOp:
         return UOp.const(truncate(const, dtype), dtype)
     if const and not (const < 0 and unsigned):
         result = UOp(Ops.ADD, (result, UOp.const(const, result.dtype)))
+        if canonical:
+            result.__dict__[CANONICAL] = True
     elif const:
         result = UOp(Ops.SUB, (result, UOp.const(-const, result.dtype)))
     return result if result.dtype is dtype else UOp(Ops.CAST, (result,), dtype)
+
+
+def _build_weak(form: Linear, canonical: bool, like: UOp | None) -> UOp:
+    """Build a form without a width: no wrapping, no casts, and by far the most frequent case."""
+    terms, const = form
+    ordered = in_order(list(terms)) if len(terms) > 1 else list(terms)
+    if not ordered:
+        return UOp(Ops.CONST, (), const)
+    if like is not None and _is_written(like, ordered, terms, const):
+        return like
+    result: UOp | None = None
+    for term in ordered:
+        coefficient = terms[term]
+        product = term
+        if coefficient != 1:
+            product = UOp(Ops.MUL, (term, UOp(Ops.CONST, (), coefficient)))
+            if canonical:
+                product.__dict__[CANONICAL] = True
+        if result is None:
+            result = product
+        else:
+            result = UOp(Ops.ADD, (result, product))
+            if canonical:
+                result.__dict__[CANONICAL] = True
+    assert result is not None
+    if const:
+        result = UOp(Ops.ADD, (result, UOp(Ops.CONST, (), const)))
+        if canonical:
+            result.__dict__[CANONICAL] = True
+    # a term of another dtype decides the dtype of a sum of one
+    return result if result.dtype is dtypes.weakint else UOp(Ops.CAST, (result,), dtypes.weakint)
+
+
+def _is_written(u: UOp, ordered: list[UOp], terms: dict[UOp, int], const: int) -> bool:
+    """Whether a node is the canonical sum of these terms and the constant."""
+    if const:
+        if u.op is not Ops.ADD or u.src[1].op is not Ops.CONST or u.src[1].arg != const:
+            return False
+        u = u.src[0]
+    for term in reversed(ordered):
+        product = u
+        if term is not ordered[0]:
+            if u.op is not Ops.ADD:
+                return False
+            u, product = u.src
+        coefficient = terms[term]
+        if coefficient == 1:
+            if product is not term:
+                return False
+            continue
+        if product.op is not Ops.MUL or product.src[0] is not term:
+            return False
+        factor = product.src[1]
+        if factor.op is not Ops.CONST or factor.arg != coefficient:
+            return False
+    return True
 
 
 def _product(term: UOp, coefficient: int) -> UOp:

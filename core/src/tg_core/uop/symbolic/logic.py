@@ -76,10 +76,15 @@ def bound_of(u: UOp) -> Bound | None:
 INT_DTYPES = frozenset(INTS)
 
 
+_OPPOSITE = {Ops.CMPEQ: Ops.CMPNE, Ops.CMPNE: Ops.CMPEQ}
+
+
 def negation(u: UOp) -> UOp:
-    """Write `!u` in canonical form; `!(S < k)` turns around for integers."""
+    """Write `!u`, equalities turned into their opposite, which holds for NaN as well."""
     if u.op is Ops.CMPNE and u.src[1].op is Ops.CONST and u.src[1].arg is True:
         return u.src[0]
+    if u.op in _OPPOSITE:
+        return UOp(_OPPOSITE[u.op], u.src)
     return UOp(Ops.CMPNE, (u, UOp.const(True)))
 
 

@@ -13,6 +13,7 @@ from tg_core.uop.opcodes import Ops
 if TYPE_CHECKING:
     from tg_core.uop.uop import UOp
 
+_DIVISIONS = frozenset((Ops.FLOORDIV, Ops.FLOORMOD, Ops.CDIV, Ops.CMOD))
 OrderKey: TypeAlias = tuple[tuple[Any, ...], int, tuple[Any, ...]]
 
 
@@ -39,6 +40,9 @@ def order_key(u: UOp) -> OrderKey:
             name = (u.arg.name or "", u.arg.slot)
         elif u.op is Ops.SPECIAL:
             name = (u.arg,)
+        elif u.op in _DIVISIONS and u.src[1].op is Ops.CONST:
+            # quotients of one loop by different constants are common, hashing them is not cheap
+            name = (u.src[1].arg,)
         found = (loops, int(u.op), name)
         u.__dict__["_order_key"] = found
     return found
@@ -73,8 +77,12 @@ def in_order(nodes: list[UOp]) -> list[UOp]:
     Returns:
         A new list; hashes of whole graphs are only computed when coarse keys collide.
     """
-    if len(nodes) < 2:
+    count = len(nodes)
+    if count < 2:
         return nodes
+    if count == 2:
+        a, b = nodes
+        return [b, a] if precedes(b, a) else nodes
     result = sorted(nodes, key=order_key)
     previous = order_key(result[0])
     for node in result[1:]:

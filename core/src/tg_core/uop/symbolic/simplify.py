@@ -6,28 +6,35 @@ from tg_core.uop.rewrite import graph_rewrite
 from tg_core.uop.symbolic.choice import choices
 from tg_core.uop.symbolic.comparison import comparison
 from tg_core.uop.symbolic.division import division
-from tg_core.uop.symbolic.identities import constant_folding, identities, nested_choices
-from tg_core.uop.symbolic.invalid import invalid_values
+from tg_core.uop.symbolic.identities import (
+    constant_folding,
+    identities,
+    integer_identities,
+    nested_choices,
+)
+from tg_core.uop.symbolic.invalid import invalid_operands, invalid_values
 from tg_core.uop.symbolic.logic import logic
 from tg_core.uop.symbolic.sums import sums
 from tg_core.uop.symbolic.truncation import truncation
 from tg_core.uop.uop import UOp
 
-symbolic_simple = constant_folding + identities
+symbolic_simple = constant_folding + integer_identities + identities
 """Constant folding and identities: sound for every dtype, at every stage."""
 
 symbolic = (
-    symbolic_simple
-    + invalid_values
+    invalid_operands
     + sums
     + division
     + truncation
     + comparison
+    + constant_folding
+    + identities
+    + invalid_values
     + logic
     + nested_choices
     + choices
 )
-"""`symbolic_simple` and the algebra of integers and bools."""
+"""`symbolic_simple` and the algebra of integers and bools, which comes first: it decides most."""
 
 
 def simplify(u: UOp) -> UOp:

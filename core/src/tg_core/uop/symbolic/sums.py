@@ -7,6 +7,7 @@ from tg_core.uop.bounds_common import dtype_bounds
 from tg_core.uop.opcodes import Ops
 from tg_core.uop.pattern import PatternMatcher, UPat
 from tg_core.uop.symbolic.linear import (
+    CANONICAL,
     MAX_TERMS,
     Linear,
     added,
@@ -31,6 +32,8 @@ def normalize_sum(u: UOp) -> UOp | None:
     Like terms are combined, and a quotient and a remainder of the same division are put together.
     Sound at any width: addition and multiplication by constants are exact modulo 2^width.
     """
+    if CANONICAL in u.__dict__:
+        return None
     form = linear_of(u)
     if form is None:
         return _move_constant_out(u)
@@ -38,8 +41,11 @@ def normalize_sum(u: UOp) -> UOp | None:
         if term.op in _DIVISIONS:
             form = _join_divisions(form)
             break
-    result = build(form, u.dtype)
-    return None if result is u else result
+    result = build(form, u.dtype, True, u)
+    if result is u:
+        u.__dict__[CANONICAL] = True
+        return None
+    return result
 
 
 def _move_constant_out(u: UOp) -> UOp | None:
@@ -164,6 +170,8 @@ def normalize_product(u: UOp) -> UOp | None:
     Sound at any width. Products of two sums are multiplied out only over variables, where equality
     of sizes has to be seen; an index keeps `range * (size + 1)`, which division can take apart.
     """
+    if CANONICAL in u.__dict__:
+        return None
     a, b = u.src
     if int_const(a) is not None or int_const(b) is not None:
         form = linear_of(u)
@@ -172,7 +180,7 @@ def normalize_product(u: UOp) -> UOp | None:
         if u in form.terms and form.terms[u] == 1:
             # a product that stays as it is: only the constant goes to the right
             return UOp(Ops.MUL, (b, a)) if int_const(a) is not None else None
-        result = build(form, u.dtype)
+        result = build(form, u.dtype, True, u)
         return None if result is u else result
     scale = 1
     opened = 0
