@@ -209,10 +209,11 @@ def to_dtype(dtype: DTypeLike) -> DType:
     """
     if isinstance(dtype, DType):
         return dtype
-    found = _BY_NAME.get(dtype) if isinstance(dtype, str) else None
-    if found is None:
-        raise DTypeError(f"dtype: unknown {dtype!r}, expected one of {', '.join(sorted(_BY_NAME))}")
-    return found
+    try:
+        return _BY_NAME[dtype]
+    except (KeyError, TypeError):
+        known = ", ".join(sorted(_BY_NAME))
+        raise DTypeError(f"dtype: unknown {dtype!r}, expected one of {known}") from None
 
 
 # Direct successors in the promotion lattice, after JAX ("Type promotion semantics",
@@ -230,7 +231,7 @@ _ABOVE: Final[dict[DType, tuple[DType, ...]]] = {
     dtypes.int64: (dtypes.weakfloat,),
     dtypes.uint64: (dtypes.weakfloat,),
     dtypes.weakfloat: dtypes.fp8s,
-    **{fp8: (dtypes.float16, dtypes.bfloat16) for fp8 in dtypes.fp8s},
+    **dict.fromkeys(dtypes.fp8s, (dtypes.float16, dtypes.bfloat16)),
     dtypes.float16: (dtypes.float32,),
     dtypes.bfloat16: (dtypes.float32,),
     dtypes.float32: (dtypes.float64,),
@@ -350,7 +351,7 @@ def _round_float(value: float, dtype: DType) -> float:
     mantissa_bits = dtype.bits - 1 - dtype.exponent_bits
     bias = 2 ** (dtype.exponent_bits - 1) - (0 if dtype.name.endswith("fnuz") else 1)
     exponent = max(math.frexp(value)[1] - 1, 1 - bias)
-    step = 2.0 ** (exponent - mantissa_bits)
+    step = math.ldexp(1.0, exponent - mantissa_bits)
     rounded = round(value / step) * step
     if abs(rounded) > dtype.finite_max:
         return math.copysign(dtype.finite_max if dtype in dtypes.fp8s else math.inf, value)
@@ -390,5 +391,6 @@ def from_numpy(dtype: np.dtype) -> DType:
         if dtype.name == name:
             return ours
     raise DTypeError(
-        f"numpy dtype {dtype} has no counterpart, expected one of {', '.join(_NUMPY_NAMES.values())}"
+        f"numpy dtype {dtype} has no counterpart,"
+        f" expected one of {', '.join(_NUMPY_NAMES.values())}"
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tg_core.codegen.utils import map_graph, with_sources
 from tg_core.uop.ops import GroupOp, Ops, UOp
+from tg_core.uop.sizes import static_size
 
 
 def splat(value: UOp, count: int) -> UOp:
@@ -18,13 +19,13 @@ def splat(value: UOp, count: int) -> UOp:
 
 def _broadcast(node: UOp, src: tuple[UOp, ...]) -> UOp:
     if node.op in GroupOp.ALU:
-        count = max([int(s.shape[0]) if s.shape else 0 for s in src], default=0)
+        count = max([static_size(s.shape[0]) if s.shape else 0 for s in src], default=0)
         if count:
             src = tuple([splat(s, count) for s in src])
     elif node.op is Ops.STORE and src[0].shape:
-        src = (src[0], splat(src[1], int(src[0].shape[0])), *src[2:])
+        src = (src[0], splat(src[1], static_size(src[0].shape[0])), *src[2:])
     elif node.op is Ops.LOAD and len(src) > 1 and src[0].shape:
-        src = (src[0], splat(src[1], int(src[0].shape[0])), src[2])
+        src = (src[0], splat(src[1], static_size(src[0].shape[0])), src[2])
     return with_sources(node, src)
 
 

@@ -23,6 +23,7 @@ from tg_core.codegen.separate_reused_ranges import LoopKey, loop_key, reduction_
 from tg_core.codegen.utils import closed_ranges, identity_of, with_sources
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import AddrSpace, Ops, UOp
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from tg_core.renderer import Renderer
@@ -97,7 +98,7 @@ class _Lowering:
         for member in members:
             value = self.done[member.src[0]]
             width = value.shape[0] if value.shape else None
-            size = 1 if width is None else int(width)
+            size = 1 if width is None else static_size(width)
             lanes = None if width is None else size
             storage = UOp.register(size, member.dtype, self.next_slot)
             self.next_slot += 1

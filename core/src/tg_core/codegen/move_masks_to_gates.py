@@ -9,7 +9,7 @@ alternative goes.
 from __future__ import annotations
 
 from tg_core.codegen.utils import split_mask
-from tg_core.dtype import Invalid
+from tg_core.dtype import Invalid, InvalidType
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat, graph_rewrite
 
 
@@ -59,7 +59,7 @@ def drop_repeated_mask(mask: UOp, load: UOp, other: UOp) -> UOp | None:
     if len(load.src) < 3 or load.src[2] is not mask:
         return None
     alternative, value = load.src[1].const_value, other.const_value
-    if alternative is None or value is None or alternative is Invalid or value is Invalid:
+    if isinstance(alternative, InvalidType | None) or isinstance(value, InvalidType | None):
         return None
     # 0.0 and -0.0 compare equal but are not the same value
     return load if repr(float(alternative)) == repr(float(value)) else None

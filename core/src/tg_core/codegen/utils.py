@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tg_core.dtype import DType, Invalid, PyConst, dtypes
+from tg_core.dtype import DType, Invalid, InvalidType, PyConst, dtypes
 from tg_core.uop.ops import AxisType, Ops, UOp
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def constant_size(rng: UOp) -> int | None:
     range.
     """
     value = rng.src[0].const_value
-    return None if value is None or value is Invalid else int(value)
+    return None if value is None or isinstance(value, InvalidType) else int(value)
 
 
 def greatest_size(rng: UOp) -> int:
@@ -128,7 +128,9 @@ class LinearForm:
         return not any(rng in term.ranges for term, _ in self.terms)
 
     def stride(self, rng: UOp) -> int | None:
-        """Return by how much the index grows per step of the range; None when that is not constant."""
+        """Return by how much the index grows per step of the range; None when that is not
+        constant.
+        """
         return self.coefficients.get(rng, 0) if self.is_linear_in(rng) else None
 
 

@@ -15,6 +15,7 @@ from tg_core.dtype import dtypes
 from tg_core.errors import ScheduleError
 from tg_core.uop.ops import GroupOp, Ops, UOp, to_uop
 from tg_core.uop.shapes import sint_max, sint_prod
+from tg_core.uop.sizes import static_size
 from tg_core.uop.symbolic import simplify
 
 if TYPE_CHECKING:
@@ -116,9 +117,10 @@ def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], lis
     groups = []
     i = j = 0
     while i < len(old) or j < len(new):
-        left, right = [], []
+        left: list[int] = []
+        right: list[int] = []
         a = b = 1
-        while not left and not right or a != b:
+        while (not left and not right) or a != b:
             if a <= b and i < len(old) and not (a == b and left):
                 left.append(i)
                 a *= old[i]
@@ -156,8 +158,8 @@ def _reshape(node: UOp, access: Access) -> Access:
             ):
                 positions[axis] = position
         return Access(tuple(positions), access.valid)
-    old_sizes = [int(old[i]) for i in old_axes]
-    new_sizes = [int(new[j]) for j in new_axes]
+    old_sizes = [static_size(old[i]) for i in old_axes]
+    new_sizes = [static_size(new[j]) for j in new_axes]
     for left, right in _groups(old_sizes, new_sizes):
         flat = flatten(
             [access.positions[new_axes[j]] for j in right], [new_sizes[j] for j in right]
@@ -223,7 +225,9 @@ def _stride(term: tuple[int, UOp]) -> int:
 
 
 def _linear_terms(position: UOp) -> list[tuple[int, UOp]] | None:
-    """Return (stride, variable or part of one) for a sum of such products; None for anything else."""
+    """Return (stride, variable or part of one) for a sum of such products; None for anything
+    else.
+    """
     terms: list[tuple[int, UOp]] = []
     stack = [position]
     while stack:
@@ -312,7 +316,7 @@ def greatest_numel(shape: Sequence[sint]) -> int:
 
 def as_index(position: UOp, valid: UOp | None) -> UOp:
     """Return a position that is Invalid where the condition fails."""
-    if valid is None or valid.op is Ops.CONST and valid.arg is True:
+    if valid is None or (valid.op is Ops.CONST and valid.arg is True):
         return position
     from tg_core.dtype import Invalid
 

@@ -16,6 +16,7 @@ from tg_core.schedule.plan_memory import plan_memory
 from tg_core.schedule.prepare_graph import prepare_graph
 from tg_core.schedule.views import contiguous_view, storage_argument
 from tg_core.uop.ops import CallInfo, Ops, UOp
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,9 +137,9 @@ def _call(step: Step) -> UOp:
         destination, source = step.arguments
         body = UOp(
             Ops.COPY,
-            (UOp.param(1, source.dtype, (source.shape[0],), _device(source)),),
+            (UOp.param(1, source.dtype, (static_size(source.shape[0]),), _device(source)),),
             _device(destination),
-        )  # type: ignore[arg-type]  # static size
+        )
         return UOp.call(body, destination, source, info=CallInfo("copy"))
     arguments = [storage_argument(a) if a.shape else a for a in step.arguments]
     return UOp.call(step.kernel.body, *arguments, *step.kernel.variables)

@@ -50,7 +50,7 @@ def contiguous_view(node: UOp) -> View | None:
     state, flat, _ = storage_access(node, full_access(shape, loops))
     canonical = flatten(loops, [s for s in shape if s != 1]) if loops else ZERO
     offset = simplify(flat - canonical).const_value
-    return None if offset is None else View(state, int(offset), size)
+    return View(state, int(offset), size) if isinstance(offset, int) else None
 
 
 def strip_state(state: UOp) -> UOp:

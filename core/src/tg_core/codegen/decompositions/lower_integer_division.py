@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_core.dtype import Invalid, dtypes
+from tg_core.dtype import InvalidType, dtypes
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _INTEGERS: Final[tuple[DType, ...]] = (dtypes.weakint, *dtypes.ints)
 
 def _constant(node: UOp) -> int | None:
     value = node.const_value
-    return None if value is None or value is Invalid else int(value)
+    return None if value is None or isinstance(value, InvalidType) else int(value)
 
 
 def _log2(node: UOp) -> int | None:
