@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tg_core.device.interpreter_loops import BATCH, LoopPlan, Node, plan_loop, run_planned
 from tg_core.device.interpreter_memory import (
     Storage,
     argument_storage,
@@ -30,25 +31,12 @@ from tg_core.errors import CompileError, DeviceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg_core.dtype import DType
     from tg_core.uop.ops import ProgramInfo
 
 FORMAT = 1
 
 BLOCK = 1 << 16
 """How many work items run at once, at most (but always a whole group)."""
-
-
-@dataclass(frozen=True)
-class Node:
-    """One row of the text."""
-
-    number: int
-    op: str
-    dtype: DType
-    lanes: int
-    sources: tuple[int, ...]
-    argument: Any
 
 
 @dataclass
@@ -162,13 +150,26 @@ class InterpreterProgram:
         if node.op == "END":
             return _end(node)
         if node.op == "RANGE":
-            return _range(node, self._end_of(node.number))
+            return self._loop(node)
         maker = _MAKERS.get(node.op)
         if maker is None:
             raise CompileError(f"{self.name}: the interpreter has no {node.op}")
         if node.op in ("CAST", "BITCAST"):
             return maker(node, self._nodes[node.sources[0]])
         return maker(node)
+
+    def _loop(self, node: Node) -> Step:
+        end = self._end_of(node.number)
+        plain = _range(node, end)
+        plan = plan_loop(self._nodes, node.number, end)
+        if plan is None:
+            return plain
+        kinds = [value_type(self._nodes[number].dtype) for number in plan.ranges]
+        return _planned(plan, end, plain, kinds, self._evaluate)
+
+    def _evaluate(self, frame: Frame, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            self._steps[number](frame)
 
     def _end_of(self, number: int) -> int:
         for node in self._nodes[number:]:
@@ -278,6 +279,44 @@ def _range(node: Node, end: int) -> Step:
         frame.loops[number] = (0, count)
         frame.values[number] = np.zeros(1, kind)
         return None
+
+    return run
+
+
+def _planned(
+    plan: LoopPlan,
+    end: int,
+    plain: Step,
+    kinds: list[np.dtype[Any]],
+    evaluate: Callable[[Frame, Sequence[int]], None],
+) -> Step:
+    """Run nested loops in batches, but where an IF is open or batches would be small."""
+
+    def run(frame: Frame) -> int | None:
+        evaluate(frame, plan.setup)
+        sizes = [_uniform(frame.values[size]) for size in plan.sizes]
+        if frame.masks or min(sizes) <= 0 or frame.items > BATCH // 2:
+            return plain(frame)
+
+        def evaluate_here(values: list[Any], numbers: Sequence[int]) -> None:
+            evaluate(replace(frame, values=values), numbers)
+
+        def load_place(place: Any) -> Array:
+            storage, index, lanes = place
+            return load(storage, index, lanes, None, None)
+
+        def store_place(place: Any, value: Array) -> None:
+            storage, index, lanes = place
+            store(storage, index, lanes, value, None)
+
+        for number, kind in zip(plan.ranges, kinds):
+            frame.values[number] = np.zeros(1, kind)
+        run_planned(
+            plan, frame.values, frame.items, sizes, evaluate_here, (load_place, store_place)
+        )
+        for number, size in zip(plan.ranges, sizes):
+            frame.loops[number] = (size - 1, size)
+        return end
 
     return run
 

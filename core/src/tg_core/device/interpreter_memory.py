@@ -67,6 +67,9 @@ def _checked(op: str, storage: Storage, index: Array, lanes: int, active: Array 
     """
     if active is not None:
         index = np.where(active, index, index.dtype.type(0))
+    # seen as unsigned, a negative index is a huge one, so one pass finds both kinds
+    if int(index.view(f"u{index.dtype.itemsize}").max()) + max(lanes, 1) <= storage.size:
+        return index
     low, high = int(index.min()), int(index.max())
     last = high + max(lanes, 1)
     if low < 0 or (last > storage.size and (active is None or active.any())):
