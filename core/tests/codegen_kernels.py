@@ -1,8 +1,8 @@
 """Kernels for the tests of code generation, and a way to run them with every access checked.
 
-`SIMD` describes a processor with vector registers and only plain arithmetic; `LEAN` one that lacks even the simple ops; `GRID` one with
-a grid of work items. Their linear programs run on the interpreter, which checks bounds and knows every op, so a difference is a fault of
-code generation.
+`SIMD` describes a processor with vector registers and only plain arithmetic; `LEAN` one that lacks
+even the simple ops; `GRID` one with a grid of work items. Their linear programs run on the
+interpreter, which checks bounds and knows every op, so a difference is a fault of code generation.
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ def run(sink: UOp, renderer: Renderer, *arrays: np.ndarray, values: tuple[int, .
     return program.src[1]
 
 
-def apply(function: Any, renderer: Renderer, output: DType, *arrays: tuple[np.ndarray, DType]) -> np.ndarray:
+def apply(
+    function: Any, renderer: Renderer, output: DType, *arrays: tuple[np.ndarray, DType]
+) -> np.ndarray:
     """Return what a target computes for a function of nodes over arrays of codes."""
     from tg_core.dtype import to_numpy
 
@@ -129,7 +131,8 @@ def apply(function: Any, renderer: Renderer, output: DType, *arrays: tuple[np.nd
 
 
 def ulp_distance(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """Return by how many units in the last place of `got`'s dtype two arrays differ; equal infinities and NaNs differ by 0.
+    """Return by how many units in the last place of `got`'s dtype two arrays differ; equal
+    infinities and NaNs differ by 0.
 
     Args:
         got: results.
@@ -142,4 +145,8 @@ def ulp_distance(got: np.ndarray, want: np.ndarray) -> np.ndarray:
         step = np.abs(np.spacing(np.where(np.isfinite(nearest), nearest, 1)).astype(wide))
         distance = (difference / step).astype(np.float64)
     same = (got == nearest) & ~np.isfinite(nearest) | (np.isnan(got) & np.isnan(nearest))
-    return np.where(same, 0.0, np.where(np.isnan(distance) | (np.isfinite(nearest) != np.isfinite(got)), np.inf, distance))
+    return np.where(
+        same,
+        0.0,
+        np.where(np.isnan(distance) | (np.isfinite(nearest) != np.isfinite(got)), np.inf, distance),
+    )

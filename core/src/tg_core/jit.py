@@ -1,4 +1,6 @@
-"""TinyJit: a function runs plainly once, is captured the second time, and is replayed from then on."""
+"""TinyJit: a function runs plainly once, is captured the second time, and is replayed from then
+on.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class _Output:
 
 @dataclass
 class _Draws:
-    """The random numbers a run takes: counters at its start when it was captured, and blocks drawn."""
+    """The random numbers a run takes: counters at its start when it was captured, and blocks
+    drawn.
+    """
 
     start: dict[str, int]
     blocks: dict[str, int]

@@ -1,6 +1,8 @@
-"""Random programs of lazy reads, writes through views, swaps, appends and realizations, beside an eager numpy model.
+"""Random programs of lazy reads, writes through views, swaps, appends and realizations, beside an
+eager numpy model.
 
-The rule they check: a tensor is its value when it was built; a write makes later readers see the new value, and earlier ones keep theirs, whatever is realized when.
+The rule they check: a tensor is its value when it was built; a write makes later readers see the
+new value, and earlier ones keep theirs, whatever is realized when.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ programs = st.lists(
 class Machine:
     """Runs a program on tensors and on numpy arrays at once.
 
-    Numpy arrays alias as the tensors do: a view of storage is a numpy view, everything computed is a copy.
+    Numpy arrays alias as the tensors do: a view of storage is a numpy view, everything computed is
+    a copy.
     """
 
     def __init__(self, device: str) -> None:
@@ -77,7 +80,9 @@ class Machine:
         return number % len(self.tensors)
 
     def pick_stored(self, number: int) -> int:
-        """Return a variable that is storage or a view of some, so that numpy and tensors alias alike."""
+        """Return a variable that is storage or a view of some, so that numpy and tensors alias
+        alike.
+        """
         candidates = [i for i, s in enumerate(self.stored) if s]
         return candidates[number % len(candidates)]
 
@@ -88,7 +93,9 @@ class Machine:
             self.compare(i)
 
     def compare(self, i: int) -> None:
-        np.testing.assert_array_equal(self.tensors[i].numpy(), self.arrays[i], err_msg=f"variable {i}")
+        np.testing.assert_array_equal(
+            self.tensors[i].numpy(), self.arrays[i], err_msg=f"variable {i}"
+        )
 
     def do_new(self, s: Step) -> None:
         self.new(s.x)
@@ -112,7 +119,9 @@ class Machine:
     def do_alias(self, s: Step) -> None:
         i = self.pick_stored(s.a)
         n = len(self.arrays[i])
-        self.push(self.tensors[i].reshape(n, 1).permute(1, 0).reshape(n), self.arrays[i].reshape(n), True)
+        self.push(
+            self.tensors[i].reshape(n, 1).permute(1, 0).reshape(n), self.arrays[i].reshape(n), True
+        )
 
     def do_detach(self, s: Step) -> None:
         i = self.pick_stored(s.a)
@@ -161,7 +170,9 @@ class Machine:
 
     def do_swap(self, s: Step) -> None:
         i, j = self.pick_stored(s.a), self.pick_stored(s.b)
-        if self.arrays[i].shape != self.arrays[j].shape or np.shares_memory(self.arrays[i], self.arrays[j]):
+        if self.arrays[i].shape != self.arrays[j].shape or np.shares_memory(
+            self.arrays[i], self.arrays[j]
+        ):
             return
         ti, tj = self.tensors[j] + 0, self.tensors[i] + 0
         ai, aj = self.arrays[j].copy(), self.arrays[i].copy()
@@ -207,5 +218,7 @@ class Machine:
 
 
 def run_program(program: list[Any], device: str = "CPU") -> None:
-    """Run a program given as steps or tuples; raises AssertionError where tensors and numpy differ."""
+    """Run a program given as steps or tuples; raises AssertionError where tensors and numpy
+    differ.
+    """
     Machine(device).run([s if isinstance(s, Step) else Step(*s) for s in program])

@@ -1,4 +1,6 @@
-"""Judge: random storage programs against eager numpy. A failure shrinks to a script for `run_program`."""
+"""Judge: random storage programs against eager numpy. A failure shrinks to a script for
+`run_program`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a call's argument node means at run time: storage, a part of it, or the value of a variable."""
+"""What a call's argument node means at run time: storage, a part of it, or the value of a
+variable.
+"""
 
 from __future__ import annotations
 

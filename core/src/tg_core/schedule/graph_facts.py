@@ -1,6 +1,7 @@
 """What the choice of kernels needs to know of each node, computed from the sources up.
 
-Everything is counted from the storage that a node reads: a value that will certainly be materialised counts as storage for its readers.
+Everything is counted from the storage that a node reads: a value that will certainly be
+materialised counts as storage for its readers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _COSTS = {
 }
 _COST_LIMIT = 1 << 20
 DEPTH_LIMIT = 256
-"""Elementwise operations in a row after which a value is materialised, so that kernels stay of bounded size."""
+"""Elementwise operations in a row after which a value is materialised, so that kernels stay of
+bounded size.
+"""
 
 
 @dataclass
@@ -38,13 +41,17 @@ class Facts:
     reads: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
     """Storage states that one kernel computing the node would read."""
     expected: set[UOp] = field(default_factory=set)
-    """Storage, and values that will most likely get some: their readers were counted as reading memory."""
+    """Storage, and values that will most likely get some: their readers were counted as reading
+    memory.
+    """
     cut: set[UOp] = field(default_factory=set)
     """Nodes to materialise because a kernel would grow too deep or read too many buffers."""
 
 
 def is_state(node: UOp) -> bool:
-    """Tell whether a node is storage, storage after writes, or either read as another dtype of another size."""
+    """Tell whether a node is storage, storage after writes, or either read as another dtype of
+    another size.
+    """
     while node.op is Ops.AFTER or (
         node.op is Ops.BITCAST and node.arg.itemsize != node.src[0].dtype.itemsize
     ):
@@ -89,7 +96,9 @@ def collect_facts(order: Sequence[UOp], max_reads: int) -> Facts:
                     stored.add(source)
             reads = frozenset(source for source in dict.fromkeys(node.src) if facts.reads[source])
         live = [s for s in node.src if s not in stored and s not in facts.cut]
-        cost = _COSTS.get(node.op, 1 if node.op in GroupOp.ALU else 0) + sum(facts.cost[s] for s in live)
+        cost = _COSTS.get(node.op, 1 if node.op in GroupOp.ALU else 0) + sum(
+            facts.cost[s] for s in live
+        )
         if node.op is Ops.REDUCE_AXIS:
             cost += 1
         if node.op is Ops.CMPEQ and not all(facts.reads[s] for s in node.src):

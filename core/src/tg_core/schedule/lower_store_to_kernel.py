@@ -169,7 +169,9 @@ def lower_store_to_kernel(store: UOp) -> list[Kernel] | None:
 
 
 def _reads_elsewhere(value: UOp, index: UOp) -> bool:
-    """Tell whether a value loads another element of the storage than the one it will be stored to."""
+    """Tell whether a value loads another element of the storage than the one it will be stored
+    to.
+    """
     param = index.src[0]
     return any(
         node.op is Ops.INDEX and node.src[0] is param and node is not index

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def clone_node(node: UOp, device: str | None = None) -> UOp:
-    """Return the node of an independent copy, with storage on `device` (the same one unless given)."""
+    """Return the node of an independent copy, with storage on `device` (the same one unless
+    given).
+    """
     own = node.device
     target = Device.require(device or (own if isinstance(own, str) else None))
     value = node if own is None or own == target else node.copy_to(target)

@@ -43,7 +43,9 @@ class BufferArg:
 
 @dataclass(frozen=True)
 class Dim:
-    """Stands in a movement argument for the symbolic entry that is source `index + 1` of the node."""
+    """Stands in a movement argument for the symbolic entry that is source `index + 1` of the
+    node.
+    """
 
     index: int
 

@@ -15,8 +15,9 @@ T = TypeVar("T")
 class derived(Generic[T]):  # noqa: N801 - used as a decorator
     """A property whose function may read the same property of the node's sources.
 
-    The value is kept in the instance dictionary, where later reads find it without entering this descriptor. Sources are computed first, on an explicit
-    stack, so depth of the graph is not bounded by Python's recursion limit.
+    The value is kept in the instance dictionary, where later reads find it without entering this
+    descriptor. Sources are computed first, on an explicit stack, so depth of the graph is not
+    bounded by Python's recursion limit.
     """
 
     def __init__(self, function: Callable[[Any], T]) -> None:

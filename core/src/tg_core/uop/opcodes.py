@@ -7,9 +7,11 @@ from typing import Final
 
 
 class Ops(IntEnum):
-    """Operations of the intermediate representation; `docs/ir.md` gives sources, argument and result of each.
+    """Operations of the intermediate representation; `docs/ir.md` gives sources, argument and
+    result of each.
 
-    An integer enumeration because nodes are hashed by it on the hottest path; the order of the members is the order in which nodes sort.
+    An integer enumeration because nodes are hashed by it on the hottest path; the order of the
+    members is the order in which nodes sort.
     """
 
     # leaves

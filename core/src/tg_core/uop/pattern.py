@@ -24,9 +24,11 @@ class UPat:
 
     Args:
         op: an operation, several of them, or None for any.
-        src: None accepts any sources; a tuple matches them in order; a list in any order; one pattern matches every source.
+        src: None accepts any sources; a tuple matches them in order; a list in any order; one
+            pattern matches every source.
         arg: the argument, compared by `==`.
-        name: the function's parameter that receives the node; a name used twice must be the same node.
+        name: the function's parameter that receives the node; a name used twice must be the same
+            node.
         dtype: a dtype, or several of them.
         allow_any_len: the node may have more sources than the tuple.
     """
@@ -173,7 +175,9 @@ class UPat:
     # ---- compilation
 
     def variants(self) -> Iterator[UPat]:
-        """Yield patterns without alternatives or unordered sources that together accept what this one accepts."""
+        """Yield patterns without alternatives or unordered sources that together accept what
+        this one accepts.
+        """
         if self.alternatives:
             for alternative in self.alternatives:
                 for variant in alternative.variants():
@@ -193,8 +197,9 @@ class UPat:
 class PatternMatcher:
     """An ordered list of `(pattern, function)`; the first function that returns a node wins.
 
-    A function's parameters name the pattern's nodes; a parameter `ctx` receives the context of the rewrite. It returns the replacement, or None to decline.
-    Matchers add with `+` and are immutable. Each is compiled, per operation on first use, to straight-line Python.
+    A function's parameters name the pattern's nodes; a parameter `ctx` receives the context of the
+    rewrite. It returns the replacement, or None to decline. Matchers add with `+` and are
+    immutable. Each is compiled, per operation on first use, to straight-line Python.
     """
 
     def __init__(self, rules: Iterable[tuple[UPat, Rewrite]] = ()) -> None:
@@ -206,7 +211,9 @@ class PatternMatcher:
         return PatternMatcher((*self.rules, *other.rules))
 
     def for_op(self, op: Ops) -> Callable[[UOp, Any], UOp | None] | None:
-        """Return the compiled function of the rules that can match `op`, or None when there is none."""
+        """Return the compiled function of the rules that can match `op`, or None when there is
+        none.
+        """
         found: Callable[[UOp, Any], UOp | None] | None = self._table[op]
         if found is _UNSET:
             found = self._table[op] = _compile(self.rules, op, None)

@@ -32,7 +32,8 @@ def graph_rewrite(
 ) -> UOp:
     """Apply a matcher to a whole graph.
 
-    By default a node's sources are rewritten before the node, and what a rule returns is rewritten again, until no rule applies.
+    By default a node's sources are rewritten before the node, and what a rule returns is rewritten
+    again, until no rule applies.
 
     Args:
         root: the graph.

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def encode_movement(arg: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[UOp, ...]]:
-    """Split a movement argument into one with `Dim` placeholders and the symbolic entries, which become sources."""
+    """Split a movement argument into one with `Dim` placeholders and the symbolic entries, which
+    become sources.
+    """
     if all(type(entry) is int for entry in arg):
         return arg, ()
     symbolic: list[UOp] = []
@@ -61,7 +63,9 @@ def sint_prod(values: Sequence[sint]) -> sint:
 
 
 def sint_equal(a: sint, b: sint) -> bool:
-    """Tell whether two sizes are the same for every value of their variables, as far as simplification shows."""
+    """Tell whether two sizes are the same for every value of their variables, as far as
+    simplification shows.
+    """
     if a is b:
         return True
     if isinstance(a, int) and isinstance(b, int):

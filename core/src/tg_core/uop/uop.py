@@ -1,4 +1,6 @@
-"""The node of the intermediate representation: immutable, interned, with everything else derived."""
+"""The node of the intermediate representation: immutable, interned, with everything else
+derived.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def _forget(entry: _Entry, table: dict[tuple[Any, ...], _Entry] = _interned) -> 
 
 
 def _identity(arg: Any) -> Any:
-    """Return what interning compares of an argument: type as well as value, floats by bit pattern."""
+    """Return what interning compares of an argument: type as well as value, floats by bit
+    pattern.
+    """
     kind = type(arg)
     if kind is tuple:
         kinds = set(map(type, arg))
@@ -60,7 +64,8 @@ creation_check: list[Callable[[UOp], None]] = []
 class UOp(OpMixin):
     """One node: operation, sources, argument and tag.
 
-    Equal nodes are the same object, so identity is equality and graphs share structure. Nodes are held weakly by the table that interns them.
+    Equal nodes are the same object, so identity is equality and graphs share structure. Nodes are
+    held weakly by the table that interns them.
 
     Args:
         op: the operation.
@@ -131,7 +136,9 @@ class UOp(OpMixin):
 
     @derived
     def ranges(self) -> tuple[UOp, ...]:
-        """The RANGEs this value depends on that no END or REDUCE has closed, in order of first use."""
+        """The RANGEs this value depends on that no END or REDUCE has closed, in order of first
+        use.
+        """
         return _ranges_of(self)
 
     @derived
@@ -171,7 +178,9 @@ class UOp(OpMixin):
 
     @property
     def const_value(self) -> ConstType | None:
-        """The Python value of a CONST, or of CASTs around one as the width stores it; None for anything else."""
+        """The Python value of a CONST, or of CASTs around one as the width stores it; None for
+        anything else.
+        """
         if self.op is Ops.CONST:
             value: ConstType = self.arg
             return value
@@ -196,7 +205,8 @@ class UOp(OpMixin):
         """Return this node and everything it reads, sources before their readers.
 
         Args:
-            gate: nodes for which it is False are listed, but their sources are not visited through them.
+            gate: nodes for which it is False are listed, but their sources are not visited through
+                them.
         """
         return toposort((self,), gate)
 
@@ -210,7 +220,8 @@ class UOp(OpMixin):
         )
 
     def substitute(self, mapping: Mapping[UOp, UOp], enter_calls: bool = False) -> UOp:
-        """Return the graph with every node of `mapping` replaced; replacements are not searched again.
+        """Return the graph with every node of `mapping` replaced; replacements are not searched
+        again.
 
         Args:
             mapping: old node to new node.
@@ -271,7 +282,9 @@ class UOp(OpMixin):
 
     @staticmethod
     def buffer(size: int, dtype: DType, device: str | None, slot: int | None = None) -> UOp:
-        """Return storage; without a slot it is a fresh unbound declaration with a globally decreasing negative slot."""
+        """Return storage; without a slot it is a fresh unbound declaration with a globally
+        decreasing negative slot.
+        """
         return UOp(
             Ops.BUFFER, (), BufferArg(next(_fresh) if slot is None else slot, dtype, size, device)
         )
@@ -321,7 +334,9 @@ class UOp(OpMixin):
         return UOp(Ops.STORE, (self, value) if gate is None else (self, value, gate))
 
     def end(self, *ranges: UOp) -> UOp:
-        """Close loops around this effect, the last given innermost; without ranges, the node itself."""
+        """Close loops around this effect, the last given innermost; without ranges, the node
+        itself.
+        """
         return UOp(Ops.END, (self, *ranges)) if ranges else self
 
     def after(self, *deps: UOp) -> UOp:

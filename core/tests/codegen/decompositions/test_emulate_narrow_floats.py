@@ -1,4 +1,6 @@
-"""Narrow floats stored as integers and computed in float32, against the tables of `support.floats` and numpy's halves."""
+"""Narrow floats stored as integers and computed in float32, against the tables of
+`support.floats` and numpy's halves.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,21 @@ def cast_to(dtype: DType) -> Any:
 
 def encode(values: np.ndarray, dtype: DType) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
-        return values.astype(np.float16).view(np.uint16) if dtype is dtypes.float16 else floats.encode(values, dtype.name)
+        return (
+            values.astype(np.float16).view(np.uint16)
+            if dtype is dtypes.float16
+            else floats.encode(values, dtype.name)
+        )
 
 
 def decode(codes: np.ndarray, dtype: DType) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         # signalling NaNs
-        return codes.view(np.float16).astype(np.float32) if dtype is dtypes.float16 else floats.decode(codes, dtype.name).astype(np.float32)
+        return (
+            codes.view(np.float16).astype(np.float32)
+            if dtype is dtypes.float16
+            else floats.decode(codes, dtype.name).astype(np.float32)
+        )
 
 
 def all_codes(dtype: DType) -> np.ndarray:
@@ -53,7 +63,9 @@ def test_encoding_rounds_to_nearest_even(dtype: DType) -> None:
         # signalling NaNs among the codes
         known = decode(all_codes(dtype), dtype).astype(np.float64)
     values = np.concatenate([known, RNG.normal(0, 1, 500), np.exp2(RNG.uniform(-30, 20, 1500))])
-    values = np.concatenate([values, [np.inf, -np.inf, np.nan, 0.0, -0.0, 65519.0, 65520.0, 448.0, 465.0, 1e30]])
+    values = np.concatenate(
+        [values, [np.inf, -np.inf, np.nan, 0.0, -0.0, 65519.0, 65520.0, 448.0, 465.0, 1e30]]
+    )
     values = values.astype(np.float32)
     finite = np.sort(values[np.isfinite(values)])
     # midpoints of neighbours are where ties happen

@@ -18,7 +18,9 @@ FLOATS = [(dtypes.float32, np.float32), (dtypes.float64, np.float64)]
 
 
 def spread(kind: type, count: int = 20000) -> np.ndarray:
-    """Return numbers of every magnitude and both signs, subnormals and special values among them."""
+    """Return numbers of every magnitude and both signs, subnormals and special values among
+    them.
+    """
     info = np.finfo(kind)
     unsigned = np.dtype(f"u{np.dtype(kind).itemsize}")
     bits = RNG.integers(0, 1 << (8 * unsigned.itemsize), count, dtype=np.uint64).astype(unsigned)

@@ -1,4 +1,6 @@
-"""Properties of simplification over random expressions; the number of them is `FUZZ_EXPRESSIONS`."""
+"""Properties of simplification over random expressions; the number of them is
+`FUZZ_EXPRESSIONS`.
+"""
 
 from __future__ import annotations
 

@@ -62,7 +62,9 @@ def truncate_by_cast(x: UOp) -> UOp:
 
 
 def floor_quotient(a: UOp, b: UOp) -> UOp:
-    """FLOORDIV(a, b) of floats -> the quotient rounded down: TRUNC, minus 1 where that rounded up."""
+    """FLOORDIV(a, b) of floats -> the quotient rounded down: TRUNC, minus 1 where that rounded
+    up.
+    """
     quotient = UOp(Ops.FDIV, (a, b))
     whole = UOp(Ops.TRUNC, (quotient,))
     rounded_up = UOp(Ops.CMPLT, (quotient, whole))

@@ -118,7 +118,9 @@ def _positive_power(base: UOp, exponent: UOp) -> UOp:
 
 
 def _settle(base: UOp, exponent: UOp, result: UOp) -> UOp:
-    """Put signs and special cases of IEEE 754-2019, 9.2.1 (pow) around the power of the magnitude."""
+    """Put signs and special cases of IEEE 754-2019, 9.2.1 (pow) around the power of the
+    magnitude.
+    """
     zero, one, infinity = lit(0.0, base), lit(1.0, base), lit(math.inf, base)
     size, power = magnitude(base), magnitude(exponent)
     whole = UOp(Ops.CMPEQ, (UOp(Ops.TRUNC, (exponent,)), exponent))

@@ -190,7 +190,9 @@ class _Chooser:
         return 1
 
     def _may_divide(self, rng: UOp) -> bool:
-        """Tell whether every reduction of weight depends on the range, so that no chunk repeats it."""
+        """Tell whether every reduction of weight depends on the range, so that no chunk repeats
+        it.
+        """
         return all(
             rng in nest.loops or nest.cost * 64 < self.kernel.cost
             for nest in self.kernel.reductions
