@@ -235,12 +235,14 @@ class TinyJit(Generic[P, R]):
         for number, (tensor, value) in enumerate(zip(tensors, replayed, strict=True)):
             if tensor.numpy().tobytes() != value.tobytes():
                 raise JitError(
-                    f"jit check: result {number} of {self.function.__qualname__} differs from a plain run;"
+                    f"jit check: result {number} of {self.function.__qualname__} differs from"
+                    " a plain run;"
                     " something it reads from outside of its arguments was frozen at capture"
                 )
         if [bytes(b.as_memoryview()) for b in touched] != written:
             raise JitError(
-                f"jit check: storage that {self.function.__qualname__} writes differs from a plain run;"
+                f"jit check: storage that {self.function.__qualname__} writes differs from"
+                " a plain run;"
                 " something it reads from outside of its arguments was frozen at capture"
             )
         drawn.update(after)

@@ -134,7 +134,8 @@ class Inputs:
         """Realize the tensors among arguments.
 
         Args:
-            args, kwargs: of the call.
+            args: positional arguments of the call.
+            kwargs: named arguments of the call.
             distinct: give a tensor whose storage an earlier one has a copy, so that slots can be
                 told apart.
 
@@ -220,8 +221,8 @@ class Inputs:
                     continue
                 if other in written:
                     raise JitError(
-                        f"jit: {self.tensors[slot].name} and {self.tensors[other].name} are both written"
-                        " and share memory"
+                        f"jit: {self.tensors[slot].name} and {self.tensors[other].name} are both"
+                        " written and share memory"
                     )
                 buffers[other] = copy_of(buffer)
         return buffers
@@ -264,8 +265,8 @@ class CaptureSignature:
                 now != value and not (now != now and value != value)
             ):
                 raise JitError(
-                    f"jit: {name} was {value!r} at capture and is {now!r}; plain values are compiled in,"
-                    " pass a bound Variable or a Tensor for what changes"
+                    f"jit: {name} was {value!r} at capture and is {now!r}; plain values are"
+                    " compiled in, pass a bound Variable or a Tensor for what changes"
                 )
 
 

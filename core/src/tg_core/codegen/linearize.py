@@ -118,7 +118,7 @@ def _blocks(flat: _Flat) -> tuple[_Block, list[_Block]]:
     root = _Block(None, None, 0)
     block_of: list[_Block | None] = [None] * len(flat.nodes)
     loop_of: dict[UOp, _Block] = {}
-    for i, node in enumerate(flat.nodes):
+    for node in flat.nodes:
         if node.op is Ops.RANGE:
             loop_of[node] = _Block(node, None, -1)
     _nest_loops(flat, loop_of, root)

@@ -67,7 +67,8 @@ def lower_grid_to_special(sink: UOp, renderer: Renderer) -> UOp:
                         and sizes.setdefault(special.arg, special) is not special
                     ):
                         raise CompileError(
-                            f"grid: {special.arg} has sizes {sizes[special.arg].src[0]} and {special.src[0]}"
+                            f"grid: {special.arg} has sizes {sizes[special.arg].src[0]}"
+                            f" and {special.src[0]}"
                         )
                 mapping[rng] = (value, ())
     return replace_ranges(sink, mapping) if mapping else sink

@@ -8,6 +8,8 @@ threads better.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from tg_core.codegen.utils import (
     LinearForm,
     axis_type,
@@ -72,7 +74,7 @@ def merge_adjacent_ranges(sink: UOp) -> UOp:
             if node.op not in (Ops.END, Ops.REDUCE):
                 continue
             loops = closed_ranges(node)
-            for outer, inner in zip(loops, loops[1:], strict=False):
+            for outer, inner in pairwise(loops):
                 if outer in blocked or inner in blocked or outer in taken or inner in taken:
                     continue
                 if not _mergeable(outer, inner, forms):

@@ -88,23 +88,36 @@ _x = UPat.var("x")
 pm_prepare = PatternMatcher(
     [
         (UPat((Ops.DETACH, Ops.CONTIGUOUS_BACKWARD), (_x,), name="marker"), drop_marker),
-        (UPat(Ops.CONTIGUOUS, (UPat(Ops.CONTIGUOUS, name="x"),), name="outer"), drop_repeated_contiguous),
+        (
+            UPat(Ops.CONTIGUOUS, (UPat(Ops.CONTIGUOUS, name="x"),), name="outer"),
+            drop_repeated_contiguous,
+        ),
         (UPat(Ops.CONTIGUOUS, (_x,), name="outer"), drop_contiguous_constant),
         (UPat(Ops.REDUCE_AXIS, (_x,), name="reduce"), reduce_of_nothing),
         (UPat(Ops.REDUCE_AXIS, (_x,), name="reduce"), reduce_of_one),
-        (UPat(GroupOp.Movement, (_x,), name="movement", allow_any_len=True), drop_movement_without_effect),
         (
-            UPat(Ops.RESHAPE, (UPat(Ops.RESHAPE, (_x,), name="inner", allow_any_len=True),), name="outer",
-                 allow_any_len=True),
+            UPat(GroupOp.Movement, (_x,), name="movement", allow_any_len=True),
+            drop_movement_without_effect,
+        ),
+        (
+            UPat(
+                Ops.RESHAPE,
+                (UPat(Ops.RESHAPE, (_x,), name="inner", allow_any_len=True),),
+                name="outer",
+                allow_any_len=True,
+            ),
             merge_reshapes,
         ),
         (
-            UPat(Ops.AFTER, (UPat(Ops.AFTER, name="state"), UPat(Ops.STORE, (UPat(), UPat.var("value")))),
-                 name="again"),
+            UPat(
+                Ops.AFTER,
+                (UPat(Ops.AFTER, name="state"), UPat(Ops.STORE, (UPat(), UPat.var("value")))),
+                name="again",
+            ),
             drop_repeated_write,
         ),
     ]
-)  # fmt: skip
+)
 
 
 def prepare_graph(root: UOp) -> UOp:

@@ -75,7 +75,8 @@ def _checked_value(x: Tensor, value: Tensor) -> UOp:
     if isinstance(target, str) and device_type(target) == "DISK":
         return node.copy_to(target)
     raise DeviceMismatch(
-        f"assign: target {x.shape} is on {target}, value {value.shape} on {node.device}; move it with .to()"
+        f"assign: target {x.shape} is on {target}, value {value.shape} on {node.device};"
+        " move it with .to()"
     )
 
 

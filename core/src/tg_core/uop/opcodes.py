@@ -120,9 +120,23 @@ class GroupOp:
         (Ops.ADD, Ops.MUL, Ops.MAX, Ops.CMPNE, Ops.CMPEQ, Ops.AND, Ops.OR, Ops.XOR)
     )
     Void: Final = frozenset(
-        (Ops.STORE, Ops.SINK, Ops.LINEAR, Ops.END, Ops.BARRIER, Ops.GROUP, Ops.CALL, Ops.PROGRAM, Ops.IF,
-         Ops.ENDIF, Ops.NOOP, Ops.INS, Ops.CUSTOM_FUNCTION, Ops.SOURCE)
-    )  # fmt: skip
+        (
+            Ops.STORE,
+            Ops.SINK,
+            Ops.LINEAR,
+            Ops.END,
+            Ops.BARRIER,
+            Ops.GROUP,
+            Ops.CALL,
+            Ops.PROGRAM,
+            Ops.IF,
+            Ops.ENDIF,
+            Ops.NOOP,
+            Ops.INS,
+            Ops.CUSTOM_FUNCTION,
+            Ops.SOURCE,
+        )
+    )
     Storage: Final = frozenset((Ops.BUFFER, Ops.PARAM))
 
 

@@ -299,7 +299,7 @@ class _Emitter:
                 continue
             local = f"n{self.count}_{i}"
             inner.append((source, local))
-        for source, local in inner:
+        for _, local in inner:
             if local.startswith("n"):
                 index = local.rsplit("_", 1)[1]
                 self.check("True", f"{local} = {sources}[{index}]")

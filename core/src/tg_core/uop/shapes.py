@@ -98,7 +98,8 @@ def sint_max(value: sint) -> int:
 def _check_rank(uop: UOp, expected: int) -> None:
     if len(uop.arg) != expected:
         raise ShapeError(
-            f"{uop.op.name.lower()}: argument {uop.marg} has {len(uop.arg)} entries for shape {uop.src[0].shape}"
+            f"{uop.op.name.lower()}: argument {uop.marg} has {len(uop.arg)} entries"
+            f" for shape {uop.src[0].shape}"
         )
 
 
@@ -182,7 +183,8 @@ def _bitcast(uop: UOp) -> tuple[sint, ...]:
     last = source.shape[-1]
     if isinstance(last, int) and (last * old_size) % new_size:
         raise ShapeError(
-            f"bitcast: last axis of {source.shape} {source.dtype.name} is no multiple of {new.name}'s {new_size} bytes"
+            f"bitcast: last axis of {source.shape} {source.dtype.name} is no multiple of"
+            f" {new.name}'s {new_size} bytes"
         )
     return (*source.shape[:-1], last * old_size // new_size)
 
@@ -235,8 +237,20 @@ _SHAPES: dict[Ops, Callable[[UOp], tuple[sint, ...]]] = {
     Ops.BITCAST: _bitcast,
     Ops.REDUCE_AXIS: _reduce_axis,
     **dict.fromkeys(
-        (Ops.REDUCE, Ops.ALLREDUCE, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.COPY, Ops.MULTI,
-         Ops.MSELECT, Ops.MSTACK, Ops.LOAD, Ops.AFTER, Ops.BIND),
+        (
+            Ops.REDUCE,
+            Ops.ALLREDUCE,
+            Ops.CONTIGUOUS,
+            Ops.CONTIGUOUS_BACKWARD,
+            Ops.DETACH,
+            Ops.COPY,
+            Ops.MULTI,
+            Ops.MSELECT,
+            Ops.MSTACK,
+            Ops.LOAD,
+            Ops.AFTER,
+            Ops.BIND,
+        ),
         _first,
     ),
     Ops.INDEX: _index,
@@ -244,7 +258,7 @@ _SHAPES: dict[Ops, Callable[[UOp], tuple[sint, ...]]] = {
     Ops.PARAM: _own,
     Ops.BUFFER: _buffer,
     Ops.BINARY: _binary,
-}  # fmt: skip
+}
 
 
 def shape_of(uop: UOp) -> tuple[sint, ...]:
@@ -278,7 +292,8 @@ def _where(uop: UOp) -> DType:
 def _shift(uop: UOp) -> DType:
     if not all(dtypes.is_int(s.dtype) for s in uop.src):
         raise DTypeError(
-            f"{uop.op.name.lower()}: expected integers, found {', '.join(s.dtype.name for s in uop.src)}"
+            f"{uop.op.name.lower()}: expected integers, found "
+            f"{', '.join(s.dtype.name for s in uop.src)}"
         )
     return uop.src[0].dtype
 
@@ -333,9 +348,26 @@ _DTYPES: dict[Ops, Callable[[UOp], DType]] = {
     **dict.fromkeys(GroupOp.Comparison, _bool),
     **dict.fromkeys((Ops.SHL, Ops.SHR), _shift),
     **dict.fromkeys(
-        (Ops.BIND, Ops.SPECIAL, Ops.RANGE, *GroupOp.Movement, Ops.TRUNC, Ops.REDUCE_AXIS, Ops.REDUCE,
-         Ops.ALLREDUCE, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.COPY, Ops.MULTI, Ops.MSELECT,
-         Ops.MSTACK, Ops.INDEX, Ops.LOAD, Ops.AFTER),
+        (
+            Ops.BIND,
+            Ops.SPECIAL,
+            Ops.RANGE,
+            *GroupOp.Movement,
+            Ops.TRUNC,
+            Ops.REDUCE_AXIS,
+            Ops.REDUCE,
+            Ops.ALLREDUCE,
+            Ops.CONTIGUOUS,
+            Ops.CONTIGUOUS_BACKWARD,
+            Ops.DETACH,
+            Ops.COPY,
+            Ops.MULTI,
+            Ops.MSELECT,
+            Ops.MSTACK,
+            Ops.INDEX,
+            Ops.LOAD,
+            Ops.AFTER,
+        ),
         _first_dtype,
     ),
     Ops.THREEFRY: _uint64,
@@ -343,7 +375,7 @@ _DTYPES: dict[Ops, Callable[[UOp], DType]] = {
     Ops.BINARY: _uint8,
     Ops.WHERE: _where,
     Ops.WMMA: _wmma,
-}  # fmt: skip
+}
 
 
 def dtype_of(uop: UOp) -> DType:

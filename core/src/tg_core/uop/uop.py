@@ -173,8 +173,7 @@ class UOp(OpMixin):
     @property
     def marg(self) -> tuple[Any, ...]:
         """The argument of a movement with its symbolic entries filled in."""
-        arg = decode_movement(self.arg, self.src)
-        return arg
+        return decode_movement(self.arg, self.src)
 
     @property
     def const_value(self) -> ConstType | None:
@@ -429,7 +428,7 @@ def to_uop(value: sint) -> UOp:
     return value if isinstance(value, UOp) else UOp.const(value)
 
 
-def Variable(name: str, low: int, high: int, dtype: DType = dtypes.weakint) -> UOp:  # noqa: N802 - a constructor of the specification
+def Variable(name: str, low: int, high: int, dtype: DType = dtypes.weakint) -> UOp:
     """Return a scalar variable in `[low, high]`.
 
     Raises:
@@ -505,8 +504,9 @@ def _device_of(uop: UOp) -> str | tuple[str, ...] | None:
             continue
         if found is not None and found.device != source.device:
             raise DeviceMismatch(
-                f"{uop.op.name.lower()}: operands are on different devices: {found.shape} {found.dtype.name} on"
-                f" {found.device} and {source.shape} {source.dtype.name} on {source.device}; move one with .to()"
+                f"{uop.op.name.lower()}: operands are on different devices: {found.shape}"
+                f" {found.dtype.name} on {found.device} and {source.shape} {source.dtype.name} on"
+                f" {source.device}; move one with .to()"
             )
         found = found or source
     return None if found is None else found.device
@@ -515,7 +515,7 @@ def _device_of(uop: UOp) -> str | tuple[str, ...] | None:
 def _ranges_of(uop: UOp) -> tuple[UOp, ...]:
     if uop.op in (Ops.END, Ops.REDUCE):
         opened = _merge_ranges(uop.src)
-        closed = set(s for s in uop.src[1:] if s.op is Ops.RANGE)
+        closed = {s for s in uop.src[1:] if s.op is Ops.RANGE}
         return tuple(r for r in opened if r not in closed)
     if uop.op is Ops.CALL:
         return _merge_ranges(uop.src[1:])

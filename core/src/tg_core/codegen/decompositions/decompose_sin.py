@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from tg_core.codegen.decompositions.utils import (
@@ -87,7 +88,7 @@ def _window(start: UOp, count: int, padding: int, last: int) -> list[UOp]:
     offset = (start & lit(_WORD - 1, start)).cast(dtypes.uint64)
     mask = UOp.const(_MASK, dtypes.uint64)
     result: list[UOp] = []
-    for high, low in zip(words, words[1:], strict=False):
+    for high, low in pairwise(words):
         pair = shift_left(high, _WORD) | low
         shifted = shift_right(UOp(Ops.SHL, (pair, offset)), _WORD)
         result.append(shifted & mask)
