@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tg_core.codegen.optimize.analyze_kernel import Kernel, Nest, analyze_kernel
 from tg_core.codegen.optimize.api import Opt, OptKind
 from tg_core.codegen.optimize.choose_amounts import choose_chunk, choose_copies, choose_lanes
-from tg_core.codegen.optimize.choose_vectors import Vectors, choose_vectors, native_lanes
+from tg_core.codegen.optimize.choose_vectors import Vectors, choose_vectors, gathers, native_lanes
 from tg_core.codegen.utils import constant_size, greatest_size
 from tg_core.uop.ops import Ops, UOp
 
@@ -64,6 +64,8 @@ class _Chooser:
     def _lanes_of(self, nest: Nest, rng: UOp) -> int:
         native = native_lanes(nest, self.renderer)
         size = constant_size(rng)
+        if gathers(nest, rng):
+            return choose_lanes(size, native, 1)
         if nest.node.op is Ops.REDUCE:
             registers = _LATENCY if nest.work <= _LIGHT_WORK else 2
             return choose_lanes(size, native, registers, registers)
@@ -106,6 +108,9 @@ class _Chooser:
         registers: int,
     ) -> None:
         size = constant_size(vector)
+        if gathers(nest, vector):
+            self.lanes[vector] = choose_lanes(size, native, 1)
+            return
         if not candidates:
             # nothing is shared: more lanes keep more additions in flight
             self.lanes[vector] = choose_lanes(size, native, 2 * _LATENCY, _LATENCY)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 # combining the lanes of a vector costs about this much per halving
 _SHUFFLE_COST: Final = 3
 _MASK_COST: Final = 0.5
-_GATHER_COST: Final = 1.5
+_GATHER_COST: Final = 2.0
+# lanes must be worth their shuffles and larger code
+_LEAST_GAIN: Final = 0.85
 
 
 @dataclass
@@ -55,10 +57,15 @@ def _access_cost(access: Access, rng: UOp, lanes: int, masked: bool) -> float:
     return 1.0 + extra if access.stride(rng) == 1 else lanes * _GATHER_COST
 
 
+def gathers(nest: Nest, rng: UOp) -> bool:
+    """Tell whether lanes along the range make a load of the nest one per lane."""
+    return any(load.depends_on(rng) and load.stride(rng) != 1 for load in nest.loads)
+
+
 def nest_cost(nest: Nest, rng: UOp | None, renderer: Renderer) -> float:
     """Return the cost of a nest with a range as lanes, or without."""
     if rng is None:
-        return float(nest.cost)
+        return _LEAST_GAIN * nest.cost
     lanes = native_lanes(nest, renderer)
     accesses = sum(
         _access_cost(a, rng, lanes, renderer.has_masked_access) for a in (*nest.loads, *nest.stores)
