@@ -84,7 +84,7 @@ def evaluate(root: UOp, values: Assignment) -> int | None:
         Unspecified: the value depends on a division by zero.
     """
     memo: dict[UOp, int | None] = {}
-    for u in root.toposort():
+    for u in root.toposort(lambda node: node not in values):
         if u in values:
             memo[u] = values[u]
         elif u.op is Ops.CONST:

@@ -6,6 +6,7 @@ Recording is on inside `recording()`, or for the whole process with `VIZ=1`.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -147,7 +148,7 @@ def location_of(rule: Rewrite) -> str:
     Returns:
         `file:line`, the file relative to the package it belongs to.
     """
-    code = getattr(rule, "__code__", None)
+    code = getattr(inspect.unwrap(rule), "__code__", None)
     if code is None:
         return "unknown"
     file = code.co_filename.replace("\\", "/")

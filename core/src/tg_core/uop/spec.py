@@ -106,11 +106,8 @@ def type_verify(uops: Iterable[UOp] | UOp, spec: Spec, stage: str = "") -> None:
     Raises:
         SpecError: naming the stage, the rule, the node and its neighbours.
     """
-    nodes = uops.toposort() if isinstance(uops, UOp) else uops
+    nodes = uops.toposort() if isinstance(uops, UOp) else list(uops)
     mark = spec.mark
-    if spec.ordered:
-        nodes = list(nodes)
-        _verify_order(nodes, spec, stage)
     for u in nodes:
         known = u.__dict__
         if mark in known:
@@ -119,6 +116,8 @@ def type_verify(uops: Iterable[UOp] | UOp, spec: Spec, stage: str = "") -> None:
         if found is not None:
             raise SpecError(_message(u, spec, stage, *found))
         known[mark] = True
+    if spec.ordered:
+        _verify_order(nodes, spec, stage)
 
 
 def _verify_order(nodes: list[UOp], spec: Spec, stage: str) -> None:

@@ -14,6 +14,7 @@ from tg_core.uop.symbolic.linear import (
     exact_bounds,
     form_bounds,
     int_const,
+    keeps_shape,
     linear_of,
     scaled,
 )
@@ -51,6 +52,7 @@ def _exact_forms(u: UOp) -> tuple[Linear, Linear, DType] | None:
     return form_a, form_b, dtype
 
 
+@keeps_shape
 def simplify_less(u: UOp) -> UOp | None:
     """`a < b` -> a constant, or `S < k` or `k < S` with common terms and factors cancelled.
 
@@ -181,6 +183,7 @@ def _sides(form: Linear, limit: int, dtype: DType, like: UOp) -> tuple[UOp, UOp]
     return left, UOp.const(limit, left.dtype)
 
 
+@keeps_shape
 def simplify_equality(u: UOp) -> UOp | None:
     """`a != b`, `a == b` -> a constant, or the canonical sum against a constant.
 

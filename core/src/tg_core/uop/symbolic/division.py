@@ -20,6 +20,7 @@ from tg_core.uop.symbolic.linear import (
     exact_bounds,
     form_bounds,
     int_const,
+    keeps_shape,
     linear_of,
     scaled,
 )
@@ -27,6 +28,7 @@ from tg_core.uop.symbolic.sums import INTS, product_of
 from tg_core.uop.uop import UOp
 
 
+@keeps_shape
 def simplify_floor_div(u: UOp) -> UOp | None:
     """`x // c` -> quotients taken out of the sum x, and a smaller division of what is left.
 
@@ -235,6 +237,7 @@ def _divide_by_variable(u: UOp, x: UOp, d: UOp) -> UOp | None:
     return None
 
 
+@keeps_shape
 def simplify_floor_mod(u: UOp) -> UOp | None:
     """`x % c` -> the sum x reduced modulo c, with the part that c cannot touch outside.
 

@@ -6,6 +6,8 @@ where `exact_bounds` says so.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tg_core.dtype import DType, dtypes, truncate
@@ -30,6 +32,19 @@ class Linear(NamedTuple):
 _SUMS = frozenset((Ops.ADD, Ops.SUB, Ops.MUL))
 _NO_TERMS: dict[UOp, int] = {}
 _TOO_LONG = Linear(_NO_TERMS, -1)
+
+
+def keeps_shape(rule: Callable[[UOp], UOp | None]) -> Callable[[UOp], UOp | None]:
+    """Let a rule decline where its result would lose lanes: `v - v` of a vector is no scalar 0."""
+
+    @functools.wraps(rule)
+    def checked(u: UOp) -> UOp | None:
+        result = rule(u)
+        if result is None or not u.shape or result.shape == u.shape:
+            return result
+        return None
+
+    return checked
 
 
 def int_const(u: UOp) -> int | None:

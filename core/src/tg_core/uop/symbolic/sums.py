@@ -13,6 +13,7 @@ from tg_core.uop.symbolic.linear import (
     added,
     build,
     int_const,
+    keeps_shape,
     linear_of,
     scaled,
 )
@@ -26,6 +27,7 @@ _DIVISIONS = frozenset((Ops.FLOORDIV, Ops.FLOORMOD, Ops.CDIV, Ops.CMOD))
 _QUOTIENT_OF = {Ops.FLOORMOD: Ops.FLOORDIV, Ops.CMOD: Ops.CDIV}
 
 
+@keeps_shape
 def normalize_sum(u: UOp) -> UOp | None:
     """`a + b`, `a - b` -> the sorted sum of terms with integer coefficients.
 
@@ -164,6 +166,7 @@ def _replaced(form: Linear, gone: tuple[UOp, UOp], x: UOp, coefficient: int) -> 
     return added(Linear(terms, form.const), scaled(inner, coefficient))
 
 
+@keeps_shape
 def normalize_product(u: UOp) -> UOp | None:
     """`a * b` -> factors in canonical order times one constant, which is distributed over a sum.
 

@@ -12,6 +12,7 @@ from tg_core.uop.symbolic.linear import (
     exact_bounds,
     form_bounds,
     int_const,
+    keeps_shape,
     linear_of,
 )
 from tg_core.uop.symbolic.sums import INTS
@@ -50,6 +51,7 @@ def _split_evenly(u: UOp, divisor: int) -> tuple[Linear, Linear] | None:
     return None
 
 
+@keeps_shape
 def simplify_trunc_div(u: UOp) -> UOp | None:
     """Simplify `x / c`, rounded toward zero.
 
@@ -80,6 +82,7 @@ def simplify_trunc_div(u: UOp) -> UOp | None:
     return build(added(quotient, Linear({inner_div: 1}, 0)), u.dtype)
 
 
+@keeps_shape
 def simplify_trunc_mod(u: UOp) -> UOp | None:
     """`x % 1 -> 0`, `x % c -> x` where |x| < |c|, `(c*q + s) % c -> s % c`.
 

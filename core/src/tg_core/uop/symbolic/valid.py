@@ -156,8 +156,10 @@ def simplify_masked_index(u: UOp, valid: UOp, index: UOp, invalid: UOp) -> UOp |
     if conditions is None or index.dtype not in _INT_SET:
         return None
     kept = drop_implied(conditions) if len(conditions) > 1 else conditions
-    if any(n.op in _DECIDABLE for n in index.toposort()):
-        index_now = simplify_under(index, known_intervals(kept))
+    intervals = known_intervals(kept)
+    decidable = any(n.op in _DECIDABLE for n in index.toposort())
+    if decidable or any(low == high for low, high in intervals.values()):
+        index_now = simplify_under(index, intervals)
     else:
         index_now = index
     if not kept:
