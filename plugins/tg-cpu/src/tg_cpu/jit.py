@@ -8,6 +8,7 @@ the process. Both are safe to call from several threads.
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 OPTIMISATION_LEVEL = 2
 """Level of the pass pipeline and of instruction selection."""
+
+_VECTOR = re.compile(r"<\d+ x ")
 
 EXCERPT_LINES = 12
 """Lines of source shown around a compile error."""
@@ -55,7 +58,7 @@ def host_features() -> frozenset[str]:
 def version() -> str:
     """Return the versions that determine the object code, for cache keys."""
     release = ".".join(str(part) for part in llvm.llvm_version_info)
-    return f"llvm-{release}/llvmlite-{llvmlite.__version__}/O{OPTIMISATION_LEVEL}"
+    return f"llvm-{release}/llvmlite-{llvmlite.__version__}/O{OPTIMISATION_LEVEL}.1"
 
 
 def _excerpt(source: str, message: str) -> str:
@@ -77,21 +80,28 @@ class Compiler:
     Args:
         cpu: LLVM's name of the processor.
         features: features to add or remove, `+avx2,-fma`.
+        level: of the pass pipeline and of instruction selection; 0 compiles fast and optimises
+            nothing.
     """
 
-    def __init__(self, cpu: str, features: str) -> None:
+    def __init__(self, cpu: str, features: str, level: int = OPTIMISATION_LEVEL) -> None:
         initialize()
+        self.level = level
         target = llvm.Target.from_triple(llvm.get_process_triple())
         self.machine = target.create_target_machine(
-            cpu=cpu, features=features, opt=OPTIMISATION_LEVEL, reloc="pic", codemodel="small"
+            cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small"
         )
-        options = llvm.create_pipeline_tuning_options(speed_level=OPTIMISATION_LEVEL)
-        options.loop_vectorization = True
-        options.slp_vectorization = True
-        options.loop_interleaving = True
-        options.loop_unrolling = True
-        self._options = options
         self._lock = threading.Lock()
+
+    def _options(self, source: str) -> Any:
+        """Return the pipeline's options: what codegen made vectors of is not vectorised again."""
+        vectors = _VECTOR.search(source) is not None
+        options = llvm.create_pipeline_tuning_options(speed_level=self.level)
+        options.loop_vectorization = not vectors
+        options.slp_vectorization = not vectors
+        options.loop_interleaving = not vectors
+        options.loop_unrolling = True
+        return options
 
     def parse(self, source: str) -> Any:
         """Parse and verify a module.
@@ -115,13 +125,15 @@ class Compiler:
             raise CompileError(f"llvm: {message}\n{_excerpt(source, message)}") from error
         return module
 
-    def optimise(self, module: Any) -> None:
-        """Run the optimisation pipeline on `module` in place."""
+    def _optimised(self, source: str) -> Any:
+        """Return the module of a text after the optimisation pipeline."""
+        module = self.parse(source)
         module.triple = host()[0]
         module.data_layout = str(self.machine.target_data)
-        builder = llvm.create_pass_builder(self.machine, self._options)
-        manager = builder.getModulePassManager()
-        manager.run(module, builder)
+        if self.level:
+            builder = llvm.create_pass_builder(self.machine, self._options(source))
+            builder.getModulePassManager().run(module, builder)
+        return module
 
     def compile(self, source: str) -> bytes:
         """Compile a module to an object file.
@@ -136,9 +148,7 @@ class Compiler:
             CompileError: the text is not a valid module.
         """
         with self._lock:
-            module = self.parse(source)
-            self.optimise(module)
-            return bytes(self.machine.emit_object(module))
+            return bytes(self.machine.emit_object(self._optimised(source)))
 
     def assembly(self, source: str) -> str:
         """Return the assembly text of a module, for people.
@@ -147,9 +157,7 @@ class Compiler:
             CompileError: the text is not a valid module.
         """
         with self._lock:
-            module = self.parse(source)
-            self.optimise(module)
-            return str(self.machine.emit_assembly(module))
+            return str(self.machine.emit_assembly(self._optimised(source)))
 
 
 class Library:
@@ -194,11 +202,11 @@ class Linker:
 
 
 @cache
-def compiler(cpu: str = "", features: str = "") -> Compiler:
+def compiler(cpu: str = "", features: str = "", level: int = OPTIMISATION_LEVEL) -> Compiler:
     """Return the process's compiler for a processor; without a name, for the host."""
     if not cpu:
         _, cpu, features = host()
-    return Compiler(cpu, features)
+    return Compiler(cpu, features, level)
 
 
 @cache

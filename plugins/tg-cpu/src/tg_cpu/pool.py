@@ -55,7 +55,8 @@ class Pool:
     def __init__(self) -> None:
         architecture = jit.host()[0].split("-")[0]
         native = sys.platform == "linux" and supported(architecture)
-        binary = jit.compiler().compile(pool_ir(architecture) if native else _SERIAL)
+        # level 0 compiles in a tenth of the time, and the pool spends its time in kernels
+        binary = jit.compiler(level=0).compile(pool_ir(architecture) if native else _SERIAL)
         symbols = ("tg_pool_run", "tg_pool_resize", "tg_pool_reset")
         self._library = jit.linker().link(binary, symbols)
         addresses = self._library.addresses
