@@ -82,7 +82,7 @@ class ArithmeticMixin(OpBase):
             x = float(x)
         other = x if type(x) is type(self) else self._coerce(x)
         if other is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]  # asks the other operand
         if dtypes.is_float(self.dtype):
             return self._binary(Ops.FDIV, other, reverse)
         if dtypes.is_float(other.dtype):
@@ -180,11 +180,13 @@ class ArithmeticMixin(OpBase):
 
         Which keeps the graph shallow.
         """
-        return _balanced(Ops.ADD, [self, *uops])
+        total: Self = _balanced(Ops.ADD, [self, *uops])
+        return total
 
     def uprod(self, *uops: Self) -> Self:
         """Return the product of self and all others as a balanced tree."""
-        return _balanced(Ops.MUL, [self, *uops])
+        product: Self = _balanced(Ops.MUL, [self, *uops])
+        return product
 
 
 def _balanced(op: Ops, nodes: list[Any]) -> Any:

@@ -10,6 +10,7 @@ from tg_core.errors import ShapeError
 from tg_core.uop.mixin.loss import LossMixin
 from tg_core.uop.mixin.shape_utils import shape_text
 from tg_core.uop.opcodes import Ops
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -52,10 +53,12 @@ class AttentionMixin(LossMixin):
                 f"{shape_text(key.shape)} and value {shape_text(value.shape)}"
             )
         if enable_gqa:
-            heads = self.shape[-3]
-            key = key.repeat_interleave(heads // key.shape[-3], dim=-3)
-            value = value.repeat_interleave(heads // value.shape[-3], dim=-3)
-        query = self._wide() * (1 / math.sqrt(self.shape[-1]))
+            heads, of_key, of_value = (
+                static_size(each.shape[-3], "attention") for each in (self, key, value)
+            )
+            key = key.repeat_interleave(heads // of_key, dim=-3)
+            value = value.repeat_interleave(heads // of_value, dim=-3)
+        query = self._wide() * (1 / math.sqrt(static_size(self.shape[-1], "attention")))
         scores = query.dot(key._wide().transpose(-1, -2))
         if is_causal:
             rows, columns = scores._positions(scores.ndim - 2), scores._positions(scores.ndim - 1)

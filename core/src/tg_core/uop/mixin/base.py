@@ -177,7 +177,7 @@ class OpBase:
         if type(other) is not type(self):
             other = self._coerce(other)
             if other is None:
-                return NotImplemented  # Python then asks the other operand
+                return NotImplemented  # type: ignore[no-any-return]  # asks the other operand
         lhs, rhs = (other, self) if reverse else (self, other)
         if lhs.dtype is not rhs.dtype:
             lhs, rhs = lhs._match_dtypes(rhs)

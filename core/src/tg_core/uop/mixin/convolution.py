@@ -9,6 +9,7 @@ from tg_core.dtype import DTypeLike
 from tg_core.errors import DTypeError, ShapeError
 from tg_core.uop.mixin.pooling import PoolingMixin, spatial_padding
 from tg_core.uop.mixin.shape_utils import repeat_to, shape_text
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -46,7 +47,7 @@ class ConvolutionMixin(PoolingMixin):
         """
         spatial = weight.ndim - 2
         self._check_channels("conv2d", weight, groups, weight.shape[1] * groups)
-        kernel = weight.shape[2:]
+        kernel = tuple(static_size(size, "conv2d") for size in weight.shape[2:])
         steps = repeat_to("conv2d", stride, spatial)
         gaps = repeat_to("conv2d", dilation, spatial)
         pairs = spatial_padding("conv2d", padding, spatial)

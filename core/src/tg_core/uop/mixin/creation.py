@@ -10,6 +10,7 @@ from tg_core.errors import DTypeError, ShapeError
 from tg_core.uop.mixin.reduce import ReduceMixin
 from tg_core.uop.mixin.shape_utils import resolve_axis, shape_text
 from tg_core.uop.opcodes import Ops
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -90,8 +91,9 @@ class CreationMixin(ReduceMixin):
         steps = cls._counting(count, counter)
         if dtypes.is_float(target) and any(isinstance(entry, float) for entry in (first, step)):
             wide = dtypes.float64 if target is dtypes.float64 else dtypes.float32
-            return (steps._as(wide) * step + first)._as(target)
-        return (steps * step + first)._as(target)
+            steps = steps._as(wide)
+        values: Self = steps * step + first
+        return values._as(target)
 
     @classmethod
     def linspace(
@@ -102,14 +104,15 @@ class CreationMixin(ReduceMixin):
         Raises:
             ShapeError: `steps` is negative.
         """
-        if isinstance(steps, int) and steps < 0:
+        if steps < 0:
             raise ShapeError(f"linspace: steps must not be negative, found {steps}")
         target = dtypes.default_float() if dtype is None else to_dtype(dtype)
         if target is dtypes.bool:
             raise DTypeError("linspace: bool cannot hold evenly spaced values")
         wide = target if target in (dtypes.float64, dtypes.float32) else dtypes.float32
         if steps == 1:
-            return cls.const(float(start), wide)._broadcast_to((1,))._as(target)
+            single: Self = cls.const(float(start), wide)
+            return single._broadcast_to((1,))._as(target)
         count = cls._counting(steps, dtypes.int32)
         rising = count._as(wide) * ((stop - start) / (steps - 1)) + float(start)
         # the second half counts from the end, so that both ends are exact
@@ -133,7 +136,7 @@ class CreationMixin(ReduceMixin):
     def _positions(self, axis: int, dtype: DType = dtypes.int32) -> Self:
         """Return the positions along `axis`, shaped to broadcast against self."""
         size = self.shape[axis]
-        shape = [1] * self.ndim
+        shape: list[sint] = [1] * self.ndim
         shape[axis] = size
         return self._counting(size, dtype).reshape(tuple(shape))
 
@@ -199,7 +202,7 @@ class CreationMixin(ReduceMixin):
             raise ShapeError(f"diagonal: dim1 {dim1} and dim2 {dim2} are the same axis")
         rest = tuple(axis for axis in range(self.ndim) if axis not in (first, second))
         moved = self.permute((*rest, first, second))
-        rows, columns = moved.shape[-2:]
+        rows, columns = (static_size(size, "diagonal") for size in moved.shape[-2:])
         row, column = max(-offset, 0), max(offset, 0)
         count = max(min(rows - row, columns - column), 0)
         keep = tuple((0, size) for size in moved.shape[:-2])
@@ -227,15 +230,11 @@ class CreationMixin(ReduceMixin):
         for vector in vectors:
             if vector.ndim > 1:
                 raise ShapeError(f"meshgrid: expected vectors, found {shape_text(vector.shape)}")
-        swap = indexing == "xy" and len(vectors) > 1
-        if swap:
-            vectors[0], vectors[1] = vectors[1], vectors[0]
         sizes = tuple(vector.shape[0] if vector.ndim else 1 for vector in vectors)
         grids = []
         for axis, vector in enumerate(vectors):
             shape = tuple(size if other == axis else 1 for other, size in enumerate(sizes))
             grids.append(vector.reshape(shape)._broadcast_to(sizes))
-        if swap:
+        if indexing == "xy" and len(vectors) > 1:
             grids = [grid.transpose(0, 1) for grid in grids]
-            grids[0], grids[1] = grids[1], grids[0]
         return tuple(grids)

@@ -75,12 +75,12 @@ class IndexingMixin(CreationMixin):
                 view = view._every(axis, entry, begin)
         shape: list[sint] = []
         sizes = iter(view.shape)
-        for entry in entries:
-            if isinstance(entry, NewAxis):
+        for part in entries:
+            if isinstance(part, NewAxis):
                 shape.append(1)
                 continue
             size = next(sizes)
-            if not isinstance(entry, Position):
+            if not isinstance(part, Position):
                 shape.append(size)
         return view.reshape(tuple(shape))
 
@@ -89,7 +89,7 @@ class IndexingMixin(CreationMixin):
         stride, view = abs(span.step), self
         if stride > 1:
             first = span.start if span.step > 0 else span.start + (span.count - 1) * span.step
-            missing = span.count * stride - view.shape[axis]
+            missing: Any = span.count * stride - view.shape[axis]
             if missing:
                 view = view._pad_zeros([(0, missing if a == axis else 0) for a in range(view.ndim)])
             split = view.unflatten(axis, (span.count, stride))
@@ -273,7 +273,7 @@ def _covered(span: Span, size: sint) -> tuple[Any, Any]:
         return span.start - span.count + 1, span.start + 1
     stride = abs(span.step)
     first = span.start if span.step > 0 else span.start + (span.count - 1) * span.step
-    after = size - (first + (span.count - 1) * stride) - 1
+    after: Any = size - (first + (span.count - 1) * stride) - 1
     before = max(stride - 1 - after, 0)
     if before <= first:
         return first - before, first - before + span.count * stride

@@ -8,6 +8,7 @@ from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, ShapeError
 from tg_core.uop.mixin.rearrange import RearrangeMixin
 from tg_core.uop.mixin.shape_utils import shape_text
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -27,7 +28,7 @@ class LinalgMixin(RearrangeMixin):
             raise ShapeError(f"{name}: expected matrices, found shape {shape_text(self.shape)}")
         if not dtypes.is_float(self.dtype):
             raise DTypeError(f"{name}: expected a float dtype, found {self.dtype.name}")
-        return int(rows_columns[0]), int(rows_columns[1])
+        return static_size(rows_columns[0]), static_size(rows_columns[1])
 
     def _column(self, number: int) -> Self:
         return self.shrink([*[None] * (self.ndim - 1), (number, number + 1)])

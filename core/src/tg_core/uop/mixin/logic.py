@@ -43,7 +43,7 @@ class LogicMixin(ArithmeticMixin):
         """
         other = x if type(x) is type(self) else self._coerce(x)
         if other is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]  # asks the other operand
         if dtypes.is_float(self.dtype) or dtypes.is_float(other.dtype):
             less = self._binary(Ops.CMPLT, other, reverse)
             return less._binary(Ops.OR, self._binary(Ops.CMPEQ, other, reverse))
@@ -66,7 +66,7 @@ class LogicMixin(ArithmeticMixin):
     def _bitwise(self, op: Ops, x: Any, reverse: bool = False) -> Self:
         other = x if type(x) is type(self) else self._coerce(x)
         if other is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]  # asks the other operand
         self._require_int(op.name.lower())
         other._require_int(op.name.lower())
         return self._binary(op, other, reverse)
@@ -107,7 +107,7 @@ class LogicMixin(ArithmeticMixin):
     def _shift(self, op: Ops, x: Any, reverse: bool) -> Self:
         other = x if type(x) is type(self) else self._coerce(x)
         if other is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]  # asks the other operand
         value, amount = (other, self) if reverse else (self, other)
         for operand in (value, amount):
             if not dtypes.is_int(operand.dtype):

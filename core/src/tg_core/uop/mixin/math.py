@@ -72,7 +72,9 @@ class MathMixin(PrimitiveMixin):
 
     def _sinh_series(self) -> Self:
         square = self * self
-        return self * _horner(square, (1 / 39916800, 1 / 362880, 1 / 5040, 1 / 120, 1 / 6, 1.0))
+        terms = (1 / 39916800, 1 / 362880, 1 / 5040, 1 / 120, 1 / 6, 1.0)
+        series: Self = _horner(square, terms)
+        return self * series
 
     def rsqrt(self) -> Self:
         """Return `1 / sqrt(self)`."""
@@ -103,13 +105,13 @@ class MathMixin(PrimitiveMixin):
                 return simple
         other = x if type(x) is type(self) else self._coerce(x)
         if other is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]  # asks the other operand
         base, exponent = (other, self) if reverse else (self, other)
         if dtypes.is_float(self._result_dtype(base.dtype, exponent.dtype)):
             return base._binary(Ops.POW, exponent)
         return base._integer_power(exponent)
 
-    def _constant_power(self, exponent: float) -> Self | None:
+    def _constant_power(self, exponent: int | float) -> Self | None:
         """Return a power with an exponent that needs no POW, else None."""
         is_float = dtypes.is_float(self.dtype)
         if isinstance(exponent, float) and not is_float:
@@ -206,7 +208,7 @@ class MathMixin(PrimitiveMixin):
         y = self._magnitude()
         swapped = y > x
         low, high = swapped.where(x, y), swapped.where(y, x)
-        both = low.eq(high) & high.ne(0.0)
+        both = low.isinf() & high.isinf()
         ratio = both.where(1.0, high.eq(0.0).where(0.0, low / high.eq(0.0).where(1.0, high)))
         angle = ratio._atan_unit()
         size = swapped.where(math.pi / 2 - angle, angle)
@@ -219,7 +221,9 @@ class MathMixin(PrimitiveMixin):
         once = self / ((self * self + 1.0).sqrt() + 1.0)
         twice = once / ((once * once + 1.0).sqrt() + 1.0)
         terms = 13 if self.dtype is dtypes.float64 else 6
-        series = _horner(twice * twice, [(-1.0) ** n / (2 * n + 1) for n in reversed(range(terms))])
+        series: Self = _horner(
+            twice * twice, [(-1.0) ** n / (2 * n + 1) for n in reversed(range(terms))]
+        )
         return twice * series * 4.0
 
     def atan2(self, x: Any) -> Self:
@@ -360,7 +364,8 @@ class MathMixin(PrimitiveMixin):
 
     def lerp(self, end: Self, weight: Any) -> Self:
         """Return `self + (end - self) * weight`."""
-        return self + (end - self) * weight
+        moved: Self = self + (end - self) * weight
+        return moved
 
     def isnan(self) -> Self:
         """Return where self is NaN."""

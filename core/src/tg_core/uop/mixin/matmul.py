@@ -111,7 +111,8 @@ class MatmulMixin(ExtremaMixin):
             if len(operands) == 1 and isinstance(operands[0], (list, tuple))
             else operands
         )
-        return _einsum(formula, list(tensors), dtype)
+        result: Self = _einsum(formula, list(tensors), dtype)
+        return result
 
     def image_dot(self, w: Self, dtype: DTypeLike | None = None) -> Self:
         """Multiply with textures; needs a backend with image storage.

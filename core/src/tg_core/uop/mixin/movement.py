@@ -221,7 +221,7 @@ class MovementMixin(OpBase):
             (*self.shape[:start], prod(self.shape[start : end + 1]), *self.shape[end + 1 :])
         )
 
-    def unflatten(self, dim: int, sizes: Sequence[int]) -> Self:
+    def unflatten(self, dim: int, sizes: Sequence[sint]) -> Self:
         """Return self with the axis `dim` split into `sizes`, one of which may be -1."""
         axis = resolve_axis("unflatten", dim, self.ndim)
         sizes = tuple(sizes)

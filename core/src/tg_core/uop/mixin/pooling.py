@@ -11,6 +11,7 @@ from tg_core.uop.mixin.reduce import accumulation_dtype
 from tg_core.uop.mixin.scatter import ScatterMixin
 from tg_core.uop.mixin.shape_utils import prod, repeat_to, shape_text
 from tg_core.uop.opcodes import Ops
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -77,7 +78,7 @@ class PoolingMixin(ScatterMixin):
             self.shape[-spatial:], kernel, steps, gaps, pairs, strict=True
         ):
             reach = gap * (taps - 1) + 1
-            room = size + before + after - reach
+            room = static_size(size, name) + before + after - reach
             if room < 0:
                 raise ShapeError(
                     f"{name}: a window of {reach} exceeds an axis of {size} padded by "
@@ -87,7 +88,7 @@ class PoolingMixin(ScatterMixin):
             if ceil_mode and room % step:
                 count = -(-room // step) + 1
                 # the last window must start inside of the values or of the padding before them
-                if (count - 1) * step < size + before:
+                if (count - 1) * step < room + reach - after:
                     extra = step - room % step
             grown.append((before, after + extra))
         return kernel, steps, gaps, pairs, grown
@@ -173,7 +174,8 @@ class PoolingMixin(ScatterMixin):
         wide = value._as(accumulation_dtype(value.dtype))
         total = wide._pool_windows(kernel, steps, gaps, pairs, 0)._reduce(Ops.ADD, axes, False)
         if asked == pairs and (count_include_pad or not any(map(any, asked))):
-            return (total * (1 / prod(kernel)))._as(value.dtype)
+            share: float = 1 / prod(kernel)
+            return (total * share)._as(value.dtype)
         sizes = self.shape[-len(kernel) :]
         ones = self._const(1.0, wide.dtype)._broadcast_to(sizes)
         if count_include_pad:

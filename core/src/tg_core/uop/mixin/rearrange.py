@@ -9,6 +9,7 @@ from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, ShapeError
 from tg_core.uop.mixin.attention import AttentionMixin
 from tg_core.uop.mixin.shape_utils import prod, shape_text
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -85,7 +86,7 @@ class RearrangeMixin(AttentionMixin):
         return result._as(self.dtype)
 
     def _resized(self, axis: int, length: int, mode: str, align_corners: bool) -> Self:
-        size = self.shape[axis]
+        size = static_size(self.shape[axis], "interpolate")
         if size == length:
             return self
         place = self._counting(length, dtypes.int32)._as(dtypes.float32)

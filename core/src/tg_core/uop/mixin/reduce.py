@@ -103,7 +103,8 @@ class ReduceMixin(MathMixin, MovementMixin):
         return self.logical_not().any(axis, keepdim).logical_not()
 
     def _count(self, axes: tuple[int, ...]) -> sint:
-        return prod([self.shape[axis] for axis in axes])
+        count: sint = prod([self.shape[axis] for axis in axes])
+        return count
 
     def _scaled(self, divisor: Any) -> Self:
         """Return self divided by a count that may be symbolic."""

@@ -11,6 +11,7 @@ from tg_core.uop.mixin.activation import ActivationMixin
 from tg_core.uop.mixin.reduce import accumulation_dtype
 from tg_core.uop.mixin.shape_utils import resolve_axis
 from tg_core.uop.opcodes import Ops
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -48,8 +49,8 @@ class ScanMixin(ActivationMixin):
     def _scan_last(
         self, identity: Any, reduce: Callable[[Any], Any], combine: Callable[[Any, Any], Any]
     ) -> Self:
-        size, lead = self.shape[-1], [(0, 0)] * (self.ndim - 1)
-        if not isinstance(size, int) or size <= BLOCK:
+        size, lead = static_size(self.shape[-1], "scan"), [(0, 0)] * (self.ndim - 1)
+        if size <= BLOCK:
             padded = self.pad([*lead, (size - 1, 0)], value=identity)
             scanned: Self = reduce(padded._windows((size,), (1,), (1,)))
             return scanned

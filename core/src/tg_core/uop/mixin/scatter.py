@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, ShapeError
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+T = TypeVar("T", bound="ScatterMixin")
 
 
 class ScatterMixin(SortingMixin):
@@ -143,9 +145,7 @@ class ScatterMixin(SortingMixin):
         return written.transpose(axis, last).pad_to(self.shape).where(placed, self)
 
 
-def _extreme(
-    hits: ScatterMixin, spread: ScatterMixin, own: ScatterMixin, greatest: bool, include: bool
-) -> ScatterMixin:
+def _extreme(hits: T, spread: T, own: T, greatest: bool, include: bool) -> T:
     """Return the greatest or smallest value that reaches each place."""
     dtype = own.dtype
     values = spread if greatest else spread._reverse_order(dtype)

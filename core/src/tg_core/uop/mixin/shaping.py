@@ -10,6 +10,7 @@ from tg_core.errors import ShapeError
 from tg_core.uop.mixin.indexing import IndexingMixin
 from tg_core.uop.mixin.shape_utils import flatten_args, resolve_axis, shape_text
 from tg_core.uop.opcodes import Ops
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -52,7 +53,8 @@ class ShapingMixin(IndexingMixin):
             # one node for any number of parts, however many there are
             dropped = [part.reshape(_without(part.shape, axis)) for part in kept]
             return dropped[0]._stacked(dropped[1:], axis)
-        return _sum_of_padded(kept, axis)
+        joined: Self = _sum_of_padded(kept, axis)
+        return joined
 
     def stack(self, *args: Self, dim: int = 0) -> Self:
         """Return self and `args` along a new axis at `dim`.
@@ -70,7 +72,7 @@ class ShapingMixin(IndexingMixin):
         return self._as(target)._stacked([part._as(target) for part in args], axis)
 
     def _stacked(self, others: Sequence[Self], axis: int) -> Self:
-        stacked = _sum_of_padded([part.unsqueeze(0) for part in (self, *others)], 0)
+        stacked: Self = _sum_of_padded([part.unsqueeze(0) for part in (self, *others)], 0)
         order = list(range(1, stacked.ndim))
         order.insert(axis, 0)
         return stacked.permute(tuple(order))
@@ -210,7 +212,7 @@ class ShapingMixin(IndexingMixin):
         result = self
         for number in range(spatial):
             axis = lead + 2 * number
-            size, taps = result.shape[axis], kernel[number]
+            size, taps = static_size(result.shape[axis], "windows"), kernel[number]
             step, gap = stride[number], dilation[number]
             count = (size - gap * (taps - 1) - 1) // step + 1
             result = result._axis_windows(axis, taps, step, gap, count)
@@ -223,7 +225,7 @@ class ShapingMixin(IndexingMixin):
 
     def _axis_windows(self, axis: int, taps: int, step: int, gap: int, count: int) -> Self:
         """Return the axis as two, tap and window: `[k, c]` is the value at `c * step + k * gap`."""
-        size = self.shape[axis]
+        size = static_size(self.shape[axis], "windows")
         head, tail = self.shape[:axis], self.shape[axis + 1 :]
         if gap == 1 and taps <= step:
             return self._split_windows(axis, taps, step, count)
@@ -239,13 +241,13 @@ class ShapingMixin(IndexingMixin):
 
     def _split_windows(self, axis: int, taps: int, step: int, count: int) -> Self:
         """Return windows that do not overlap: the axis is cut into pieces of `step`."""
-        size = self.shape[axis]
+        size = static_size(self.shape[axis], "windows")
         missing = max(count * step - size, 0)
         grown = self._pad_zeros([(0, missing if a == axis else 0) for a in range(self.ndim)])
         pieces = grown._leading(axis, count * step).unflatten(axis, (count, step))
         return pieces._leading(axis + 1, taps).transpose(axis, axis + 1)
 
-    def _leading(self, axis: int, count: int) -> Self:
+    def _leading(self, axis: int, count: sint) -> Self:
         """Return the first `count` positions of an axis."""
         return self.shrink([(0, count) if a == axis else None for a in range(self.ndim)])
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
 from tg_core.uop.mixin.scan import ScanMixin
 from tg_core.uop.mixin.shape_utils import resolve_axis, shape_text
 from tg_core.uop.opcodes import Ops
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -17,6 +18,8 @@ COUNTING_LIMIT = 2048
 """Axes up to this size are sorted by counting how many values come before each."""
 SELECTION_LIMIT = 16
 """Up to this many greatest values of a longer axis are found one after the other."""
+
+T = TypeVar("T", bound="SortingMixin")
 
 
 class SortingMixin(ScanMixin):
@@ -73,7 +76,7 @@ class SortingMixin(ScanMixin):
 
     def _order_by_network(self, descending: bool) -> Self:
         """Return the sorted positions along the last axis by a bitonic network."""
-        size = self.shape[-1]
+        size = static_size(self.shape[-1], "sort")
         length = 1 << (size - 1).bit_length()
         grow = [*[(0, 0)] * (self.ndim - 1), (0, length - size)]
         values = self.pad(grow).contiguous()
@@ -146,13 +149,13 @@ class SortingMixin(ScanMixin):
 
 
 def _exchange(
-    values: SortingMixin,
-    index: SortingMixin,
+    values: T,
+    index: T,
     run: int,
     mirrored: bool,
     size: int,
     descending: bool,
-) -> tuple[SortingMixin, SortingMixin]:
+) -> tuple[T, T]:
     """Compare the halves of every run and put the earlier value first.
 
     The first step of a merge compares mirrored places, which lets every run be in one direction.
@@ -160,7 +163,8 @@ def _exchange(
     half, axis = run // 2, values.ndim - 1
     halves = []
     for tensor in (values, index):
-        split = tensor.unflatten(axis, (tensor.shape[axis] // run, 2, half))
+        runs = static_size(tensor.shape[axis], "sort") // run
+        split = tensor.unflatten(axis, (runs, 2, half))
         low, high = (
             split._leading(axis + 1, 1),
             split.shrink([(1, 2) if a == axis + 1 else None for a in range(split.ndim)]),

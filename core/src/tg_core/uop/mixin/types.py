@@ -57,7 +57,13 @@ class TypesMixin(ArithmeticMixin):
 
     def max_numel(self) -> builtins.int:
         """Return the number of elements with every symbolic size at its greatest."""
-        return prod([s if isinstance(s, _INT) else _INT(s.vmax) for s in self.shape])
+        count: builtins.int = prod([s if isinstance(s, _INT) else _INT(s.vmax) for s in self.shape])
+        return count
+
+    @property
+    def max_shape(self) -> tuple[builtins.int, ...]:
+        """The shape with every symbolic size at its greatest."""
+        return tuple(s if isinstance(s, _INT) else _INT(s.vmax) for s in self.shape)
 
     def element_size(self) -> builtins.int:
         """Return the size of one element in bytes."""
