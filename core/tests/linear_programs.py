@@ -136,6 +136,25 @@ def map_program(
         arg: argument of the op.
         grid: iterations are work items, else a loop.
     """
+    return map_programs([(op, out, arg)], sources, count, lanes, grid)
+
+
+def map_programs(
+    ops: list[tuple[Ops, DType, Any]],
+    sources: tuple[DType, ...],
+    count: int,
+    lanes: int,
+    grid: bool = False,
+) -> UOp:
+    """Return several ops on the same operands as one program.
+
+    Args:
+        ops: op, dtype of the result, argument of the op; results are the first arguments.
+        sources: dtypes of the operands, which are the arguments after them.
+        count: number of elements.
+        lanes: elements per iteration, 0 for one element as a scalar.
+        grid: iterations are work items, else a loop.
+    """
     width = max(lanes, 1)
     assert count % width == 0
     steps = int32(count // width)
@@ -143,13 +162,16 @@ def map_program(
     index = loop if not lanes else loop.alu(Ops.MUL, int32(lanes))
     operands = tuple(
         UOp.param(slot, dtype, (count,)).index(index, lanes or None).load()
-        for slot, dtype in enumerate(sources, 1)
+        for slot, dtype in enumerate(sources, len(ops))
     )
-    value = UOp(op, operands, arg)
-    assert value.dtype is out
-    target = UOp.param(0, out, (count,)).index(index, lanes or None)
-    store = target.store(value)
-    return linear_of(store) if grid else linear_of(loop, store.end(loop))
+    stores = []
+    for slot, (op, out, arg) in enumerate(ops):
+        value = UOp(op, operands, arg)
+        assert value.dtype is out
+        stores.append(UOp.param(slot, out, (count,)).index(index, lanes or None).store(value))
+    if grid:
+        return linear_of(*stores)
+    return linear_of(loop, *stores[:-1], stores[-1].end(loop))
 
 
 def result_dtype(op: Ops, dtype: DType) -> DType:

@@ -16,6 +16,7 @@ from linear_programs import (
     int32,
     linear_of,
     map_program,
+    map_programs,
     pairs,
     result_dtype,
     splat,
@@ -56,51 +57,66 @@ def run_interpreter(
     program([b.reshape(-1).view(np.uint8) for b in buffers], values, size)
 
 
-def check(op: Ops, out: DType, sources: tuple[DType, ...], cells: tuple[np.ndarray, ...],
-          lanes: int, arg: Any = None) -> None:  # fmt: skip
-    """Compare all results of an op; NaNs are equal whatever their bits."""
+def check_all(
+    ops: list[tuple[Ops, DType, Any]],
+    sources: tuple[DType, ...],
+    cells: tuple[np.ndarray, ...],
+    lanes: int,
+) -> None:
+    """Compare all results of ops on the same operands; NaNs are equal whatever their bits."""
     count = len(cells[0])
-    got, want = np.zeros(count, element_type(out)), np.zeros(count, element_type(out))
-    run_cpu(map_program(op, out, sources, count, lanes, arg), [got, *cells])
-    items = (count // max(lanes, 1), 1, 1)
-    grid = map_program(op, out, sources, count, lanes, arg, grid=True)
-    run_interpreter(grid, [want, *cells], items)
-    x, y = from_cells(got, out), from_cells(want, out)
-    np.testing.assert_array_equal(x, y, f"{op} {sources} -> {out}")
-    if dtypes.is_float(out):
-        real = ~np.isnan(x)
-        np.testing.assert_array_equal(np.signbit(x)[real], np.signbit(y)[real], f"sign {op} {out}")
+    got, want = ([np.zeros(count, element_type(out)) for _, out, _ in ops] for _ in range(2))
+    run_cpu(map_programs(ops, sources, count, lanes), [*got, *cells])
+    grid = map_programs(ops, sources, count, lanes, grid=True)
+    run_interpreter(grid, [*want, *cells], (count // max(lanes, 1), 1, 1))
+    for (op, out, _), mine, theirs in zip(ops, got, want):
+        x, y = from_cells(mine, out), from_cells(theirs, out)
+        np.testing.assert_array_equal(x, y, f"{op} {sources} -> {out}")
+        if dtypes.is_float(out):
+            real = ~np.isnan(x)
+            signs = np.signbit(x)[real], np.signbit(y)[real]
+            np.testing.assert_array_equal(*signs, f"sign of {op} {sources} -> {out}")
+
+
+def check(
+    op: Ops,
+    out: DType,
+    sources: tuple[DType, ...],
+    cells: tuple[np.ndarray, ...],
+    lanes: int,
+    arg: Any = None,
+) -> None:
+    """Compare all results of one op."""
+    check_all([(op, out, arg)], sources, cells, lanes)
 
 
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_binary(dtype: DType, lanes: int) -> None:
-    cells = pairs(dtype)
-    for op in binary_ops(dtype):
-        check(op, result_dtype(op, dtype), (dtype, dtype), cells, lanes)
+    ops = [(op, result_dtype(op, dtype), None) for op in binary_ops(dtype)]
+    check_all(ops, (dtype, dtype), pairs(dtype), lanes)
 
 
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if dtypes.is_float(d)], ids=str)
 def test_unary(dtype: DType, lanes: int) -> None:
-    for op in FLOAT_UNARY:
-        check(op, dtype, (dtype,), (edge_values(dtype),), lanes)
+    ops = [(op, dtype, None) for op in FLOAT_UNARY]
+    check_all(ops, (dtype,), (edge_values(dtype),), lanes)
 
 
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("source", DTYPES, ids=str)
 def test_cast(source: DType, lanes: int) -> None:
-    for target in DTYPES:
-        if target is not source:
-            check(Ops.CAST, target, (source,), (edge_values(source),), lanes, target)
+    ops = [(Ops.CAST, target, target) for target in DTYPES if target is not source]
+    check_all(ops, (source,), (edge_values(source),), lanes)
 
 
 def test_cast_of_every_half() -> None:
     codes = np.arange(65536, dtype=np.uint16)
     for source in (dtypes.float16, dtypes.bfloat16):
         cells = codes.view(element_type(source))
-        for target in (dtypes.uint8, dtypes.int32, dtypes.float32, dtypes.bool):
-            check(Ops.CAST, target, (source,), (cells,), 8, target)
+        targets = (dtypes.uint8, dtypes.int32, dtypes.float32, dtypes.bool)
+        check_all([(Ops.CAST, target, target) for target in targets], (source,), (cells,), 8)
 
 
 @pytest.mark.parametrize("source", [dtypes.float32, dtypes.float64], ids=str)
