@@ -162,7 +162,7 @@ class Evaluator:
         if op is Ops.BIND:
             return self.values[node.src[1]]
         if op is Ops.PARAM:
-            raise KeyError(f"no value for {node.arg}")
+            return None  # a variable: its BIND has the value
         if op is Ops.BUFFER:
             return np.zeros(node.shape, dtype=storage_dtype(dtype))
         if op in (Ops.RESHAPE, Ops.EXPAND, Ops.PERMUTE, Ops.FLIP, Ops.PAD, Ops.SHRINK):

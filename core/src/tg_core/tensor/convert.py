@@ -64,14 +64,16 @@ class ConvertMethods:
         Raises:
             DTypeError: Python has no format for the dtype.
         """
-        fmt = format_of(self.dtype)
+        fmt: Any = format_of(self.dtype)
         if fmt is None:
             raise DTypeError(f"data: {self.dtype.name} has no memoryview format, cast it first")
         shape = self._int_shape()
         if 0 in shape:
-            return memoryview(b"").cast(fmt)
+            empty: memoryview = memoryview(b"").cast(fmt)
+            return empty
         flat = self._host_bytes().cast("B")
-        return flat.cast(fmt, shape) if shape else flat.cast(fmt)
+        shaped: memoryview = flat.cast(fmt, shape) if shape else flat.cast(fmt)
+        return shaped
 
     def tolist(self: Tensor) -> Any:
         """Return the values as nested lists, or as a scalar for shape `()`."""

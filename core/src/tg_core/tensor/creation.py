@@ -10,19 +10,23 @@ from tg_core.errors import DeviceError, DTypeError, ShapeError
 from tg_core.tensor.data import scalar_dtype
 from tg_core.uop.mixin.shape_utils import flatten_args, shape_text
 from tg_core.uop.ops import UOp
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from tg_core.tensor.tensor import Tensor
     from tg_core.uop.ops import sint
 
 DeviceLike = str | tuple[str, ...] | None
 
 
-def _one_device(device: DeviceLike) -> str | None:
+def one_device(name: str, device: DeviceLike) -> str | None:
+    """Return the device, which must not be several.
+
+    Raises:
+        DeviceError: it is a tuple of devices.
+    """
     if isinstance(device, tuple):
-        raise DeviceError("empty: tensors over several devices are not available yet")
+        raise DeviceError(f"{name}: tensors over several devices are not available yet")
     return device
 
 
@@ -54,7 +58,9 @@ class CreationMethods:
     __slots__ = ()
 
     @classmethod
-    def empty(cls, *shape: Any, device: DeviceLike = None, dtype: DTypeLike | None = None) -> Self:
+    def empty(
+        cls: type[Tensor], *shape: Any, device: DeviceLike = None, dtype: DTypeLike | None = None
+    ) -> Tensor:
         """Return storage whose content is undefined until it is written.
 
         Raises:
@@ -69,25 +75,25 @@ class CreationMethods:
             raise DTypeError(f"empty: {target.name} has no width, give a concrete dtype")
         if 0 in sizes:
             return cls.const(0, target)._broadcast_to(sizes)
-        buffer = new_buffer_uop(_one_device(device), greatest_numel(sizes), target)
+        buffer = new_buffer_uop(one_device("empty", device), greatest_numel(sizes), target)
         return cls._from_uop(storage_view(buffer, sizes))
 
     @classmethod
     def invalids(
-        cls, *shape: Any, device: DeviceLike = None, dtype: DTypeLike | None = None
-    ) -> Self:
+        cls: type[Tensor], *shape: Any, device: DeviceLike = None, dtype: DTypeLike | None = None
+    ) -> Tensor:
         """Return storage that is never initialised; reading it is undefined but safe."""
         return cls.empty(*shape, device=device, dtype=dtype)
 
     @classmethod
     def full(
-        cls,
+        cls: type[Tensor],
         shape: Any,
         fill_value: Any,
         dtype: DTypeLike | None = None,
         device: DeviceLike = None,
         buffer: bool = True,
-    ) -> Self:
+    ) -> Tensor:
         """Return a tensor of one value.
 
         Args:
@@ -106,13 +112,13 @@ class CreationMethods:
         return value.clone(device) if buffer and 0 not in sizes else value
 
     @classmethod
-    def zeros(cls, *shape: Any, **kwargs: Any) -> Self:
+    def zeros(cls: type[Tensor], *shape: Any, **kwargs: Any) -> Tensor:
         """Return a tensor of zeros, of the default float unless `dtype` is given."""
         kwargs.setdefault("dtype", dtypes.default_float())
         return cls.full(flatten_args(*_head(shape)), 0, **kwargs)
 
     @classmethod
-    def ones(cls, *shape: Any, **kwargs: Any) -> Self:
+    def ones(cls: type[Tensor], *shape: Any, **kwargs: Any) -> Tensor:
         """Return a tensor of ones, of the default float unless `dtype` is given."""
         kwargs.setdefault("dtype", dtypes.default_float())
         return cls.full(flatten_args(*_head(shape)), 1, **kwargs)
@@ -162,7 +168,7 @@ class CreationMethods:
         if not dtype.itemsize:
             raise DTypeError(f"from_blob: {dtype.name} has no width")
         sizes = checked_shape("from_blob", tuple(shape))
-        count = math.prod(sizes)
+        count = math.prod(static_size(size, "from_blob") for size in sizes)
         name = Device.require(kwargs.get("device"))
         buffer = Buffer(name, count, dtype, options=BufferOptions(external=ptr))
         return Tensor._from_uop(new_buffer_uop(name, count, dtype, buffer).reshape(sizes))

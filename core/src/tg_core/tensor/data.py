@@ -199,7 +199,7 @@ def from_array(data: np.ndarray) -> UOp:
     dtype = from_numpy(native.dtype)
     # one dimension less to care about: a 0-d array has no buffer of its own shape
     flat = np.ascontiguousarray(native).reshape(-1)
-    return _host_buffer("NPY", memoryview(flat).cast("B") if flat.size else b"", dtype, data.shape)
+    return _host_buffer("NPY", flat.data.cast("B") if flat.size else b"", dtype, data.shape)
 
 
 def from_path(path: pathlib.Path, dtype: DType | None) -> UOp:

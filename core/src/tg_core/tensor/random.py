@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import DType, DTypeLike, dtypes, to_dtype
 from tg_core.errors import DTypeError, ShapeError
-from tg_core.tensor.creation import checked_shape
+from tg_core.tensor.creation import DeviceLike, checked_shape, one_device
 from tg_core.uop.mixin.shape_utils import flatten_args, prod, shape_text
 from tg_core.uop.ops import UOp
 
 if TYPE_CHECKING:
     from tg_core.tensor.tensor import Tensor
+    from tg_core.uop.ops import sint
 
 _WORD = 0xFFFFFFFF
 
@@ -81,7 +82,7 @@ class RandomMethods:
         _generator.drawn.clear()
 
     @classmethod
-    def random_bits(cls, key: Tensor, counter: Tensor, num: int) -> Tensor:
+    def random_bits(cls: type[Tensor], key: Tensor, counter: Tensor, num: int) -> Tensor:
         """Return `num` random uint32 values.
 
         Args:
@@ -98,19 +99,21 @@ class RandomMethods:
         return words.flatten().shrink(((0, num),))
 
     @classmethod
-    def _draw_bits(cls, shape: tuple[int, ...], device: str | None) -> Tensor:
+    def _draw_bits(cls: type[Tensor], shape: tuple[sint, ...], device: DeviceLike) -> Tensor:
         """Return new random uint32 values of `shape`."""
         from tg_core.device import Device
 
         count = prod(shape)
         if not isinstance(count, int):
             raise ShapeError(f"rand: the shape {shape_text(shape)} must not be symbolic")
-        key, counter = _key_and_counter(Device.require(device), (count + 1) // 2)
+        key, counter = _key_and_counter(
+            Device.require(one_device("rand", device)), (count + 1) // 2
+        )
         bits = cls.random_bits(cls._from_uop(key), cls._from_uop(counter), count)
         return bits.reshape(shape)
 
     @classmethod
-    def _kept(cls, value: Tensor, device: str | None, contiguous: bool) -> Tensor:
+    def _kept(cls: type[Tensor], value: Tensor, device: DeviceLike, contiguous: bool) -> Tensor:
         """Return a drawn value with storage of its own when `contiguous`.
 
         So it stays what it is.
@@ -121,9 +124,9 @@ class RandomMethods:
 
     @classmethod
     def rand(
-        cls,
+        cls: type[Tensor],
         *shape: Any,
-        device: str | None = None,
+        device: DeviceLike = None,
         dtype: DTypeLike | None = None,
         contiguous: bool = True,
     ) -> Tensor:
@@ -153,7 +156,9 @@ class RandomMethods:
         return type(self).rand(*self.shape, **_like(self, kwargs))
 
     @classmethod
-    def randn(cls, *shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def randn(
+        cls: type[Tensor], *shape: Any, dtype: DTypeLike | None = None, **kwargs: Any
+    ) -> Tensor:
         """Return values of the normal distribution with mean 0 and variance 1."""
         sizes = checked_shape("randn", flatten_args(*_head(shape)))
         target = dtypes.default_float() if dtype is None else to_dtype(dtype)
@@ -172,7 +177,7 @@ class RandomMethods:
 
     @classmethod
     def randint(
-        cls,
+        cls: type[Tensor],
         *shape: Any,
         low: int = 0,
         high: int = 10,
@@ -203,7 +208,7 @@ class RandomMethods:
 
     @classmethod
     def uniform(
-        cls,
+        cls: type[Tensor],
         *shape: Any,
         low: float = 0.0,
         high: float = 1.0,
@@ -220,7 +225,9 @@ class RandomMethods:
         return cls._kept((drawn * (high - low) + low).cast(target), device, contiguous)
 
     @classmethod
-    def normal(cls, *shape: Any, mean: float = 0.0, std: float = 1.0, **kwargs: Any) -> Tensor:
+    def normal(
+        cls: type[Tensor], *shape: Any, mean: float = 0.0, std: float = 1.0, **kwargs: Any
+    ) -> Tensor:
         """Return values of the normal distribution.
 
         Raises:
@@ -233,21 +240,21 @@ class RandomMethods:
         return cls._kept(drawn, device, contiguous)
 
     @classmethod
-    def scaled_uniform(cls, *shape: Any, **kwargs: Any) -> Tensor:
+    def scaled_uniform(cls: type[Tensor], *shape: Any, **kwargs: Any) -> Tensor:
         """Return values drawn evenly from [-1, 1), divided by the root of their number."""
         sizes = checked_shape("scaled_uniform", flatten_args(*_head(shape)))
         bound = max(prod(sizes), 1) ** -0.5
         return cls.uniform(*sizes, low=-bound, high=bound, **kwargs)
 
     @classmethod
-    def glorot_uniform(cls, *shape: Any, **kwargs: Any) -> Tensor:
+    def glorot_uniform(cls: type[Tensor], *shape: Any, **kwargs: Any) -> Tensor:
         """Return weights drawn evenly with the variance of Glorot and Bengio (2010)."""
         sizes = checked_shape("glorot_uniform", flatten_args(*_head(shape)))
         bound = math.sqrt(6 / max(sizes[0] + prod(sizes[1:]), 1)) if sizes else 1.0
         return cls.uniform(*sizes, low=-bound, high=bound, **kwargs)
 
     @classmethod
-    def kaiming_uniform(cls, *shape: Any, a: float = 0.01, **kwargs: Any) -> Tensor:
+    def kaiming_uniform(cls: type[Tensor], *shape: Any, a: float = 0.01, **kwargs: Any) -> Tensor:
         """Return weights drawn evenly with the variance of He et al. (2015).
 
         Args:
@@ -260,7 +267,7 @@ class RandomMethods:
         return cls.uniform(*sizes, low=-bound, high=bound, **kwargs)
 
     @classmethod
-    def kaiming_normal(cls, *shape: Any, a: float = 0.01, **kwargs: Any) -> Tensor:
+    def kaiming_normal(cls: type[Tensor], *shape: Any, a: float = 0.01, **kwargs: Any) -> Tensor:
         """Return normally distributed weights with the variance of He et al. (2015).
 
         Args:
@@ -274,7 +281,11 @@ class RandomMethods:
 
     @classmethod
     def randperm(
-        cls, n: int, device: str | None = None, dtype: DTypeLike = dtypes.int32, **kwargs: Any
+        cls: type[Tensor],
+        n: int,
+        device: DeviceLike = None,
+        dtype: DTypeLike = dtypes.int32,
+        **kwargs: Any,
     ) -> Tensor:
         """Return the numbers 0 to n - 1 in random order.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
 from tg_core.errors import DeviceError, ShapeError
+from tg_core.tensor.creation import one_device
 from tg_core.tensor.gradient_rules import put_back
 from tg_core.uop.mixin.shape_utils import shape_text
 from tg_core.uop.ops import GroupOp, Ops
@@ -19,6 +20,8 @@ class StorageMethods:
     """`realize contiguous clone assign to replace` and what schedules without running."""
 
     __slots__ = ()
+
+    grad: Tensor | None
 
     def realize(self: Tensor, *lst: Tensor, do_update_stats: bool = True) -> Tensor:
         """Compute and store self and the given tensors; return self.
@@ -46,13 +49,13 @@ class StorageMethods:
         """
         from tg_core.tensor import storage
 
-        return self._moved(storage.clone(self.uop, _one_device("clone", device)))
+        return self._moved(storage.clone(self.uop, one_device("clone", device)))
 
     def to(self: Tensor, device: str | tuple[str, ...] | None) -> Tensor:
         """Return self on `device`: itself when it is there, else a lazy transfer."""
         from tg_core.tensor import storage
 
-        node = storage.to_device(self.uop, _one_device("to", device))
+        node = storage.to_device(self.uop, one_device("to", device))
         return self if node is self.uop else self._moved(node)
 
     def _moved(self: Tensor, node: UOp) -> Tensor:
@@ -166,9 +169,3 @@ def strided_base(view: UOp) -> UOp | None:
         view = view.src[0]
     is_storage = view.op in (Ops.BUFFER, Ops.AFTER, Ops.PARAM)
     return view if padded and is_storage else None
-
-
-def _one_device(name: str, device: str | tuple[str, ...] | None) -> str | None:
-    if isinstance(device, tuple):
-        raise DeviceError(f"{name}: tensors over several devices are not available yet")
-    return device

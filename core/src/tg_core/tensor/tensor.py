@@ -199,6 +199,7 @@ class _Training(contextlib.ContextDecorator):
 
 def _node_of(data: Any, device: str | tuple[str, ...] | None, dtype: DType | None) -> UOp:
     """Return the node that holds `data` on `device` as `dtype`."""
+    wanted: DType | None
     if isinstance(data, Tensor):
         node, wanted = data.uop, dtype or data.dtype
     elif isinstance(data, UOp):

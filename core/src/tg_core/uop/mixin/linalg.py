@@ -23,8 +23,8 @@ class LinalgMixin(RearrangeMixin):
     __slots__ = ()
 
     def _require_matrices(self, name: str) -> tuple[int, int]:
-        rows_columns = self.shape[-2:]
-        if self.ndim < 2 or not all(isinstance(size, int) for size in rows_columns):
+        rows, columns = self.shape[-2:] if self.ndim > 1 else (None, None)
+        if not isinstance(rows, int) or not isinstance(columns, int):
             raise ShapeError(f"{name}: expected matrices, found shape {shape_text(self.shape)}")
         if not dtypes.is_float(self.dtype):
             raise DTypeError(f"{name}: expected a float dtype, found {self.dtype.name}")
