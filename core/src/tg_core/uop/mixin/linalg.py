@@ -8,7 +8,6 @@ from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, ShapeError
 from tg_core.uop.mixin.rearrange import RearrangeMixin
 from tg_core.uop.mixin.shape_utils import shape_text
-from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,7 +27,7 @@ class LinalgMixin(RearrangeMixin):
             raise ShapeError(f"{name}: expected matrices, found shape {shape_text(self.shape)}")
         if not dtypes.is_float(self.dtype):
             raise DTypeError(f"{name}: expected a float dtype, found {self.dtype.name}")
-        return static_size(rows_columns[0]), static_size(rows_columns[1])
+        return rows, columns
 
     def _column(self, number: int) -> Self:
         return self.shrink([*[None] * (self.ndim - 1), (number, number + 1)])
