@@ -140,7 +140,7 @@ def linear_form(index: UOp) -> LinearForm:
     work: list[tuple[UOp, int]] = [(index, 1)]
     while work:
         node, factor = work.pop()
-        if node.op is Ops.CONST:
+        if node.op is Ops.CONST and node.arg is not Invalid:
             form.constant += int(node.arg) * factor
         elif node.op in (Ops.RANGE, Ops.SPECIAL):
             form.coefficients[node] = form.coefficients.get(node, 0) + factor
