@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tg_core.config import Context
     from tg_core.device import Device, GlobalCounters
     from tg_core.dtype import dtypes
+    from tg_core.function import function
     from tg_core.jit import TinyJit
     from tg_core.tensor import Tensor
     from tg_core.uop.ops import UOp, Variable
@@ -25,9 +26,10 @@ _HOMES = {
     "UOp": "tg_core.uop.ops",
     "Variable": "tg_core.uop.ops",
     "dtypes": "tg_core.dtype",
+    "function": "tg_core.function",
 }
 
-__all__ = ["Context", "Device", "GlobalCounters", "Tensor", "TinyJit", "UOp", "Variable", "dtypes"]
+__all__ = ["Context", "Device", "GlobalCounters", "Tensor", "TinyJit", "UOp", "Variable", "dtypes", "function"]
 __version__ = "0.1.0"
 
 

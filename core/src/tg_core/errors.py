@@ -98,6 +98,10 @@ class JitError(TGError, RuntimeError):
     """A function that cannot be captured, or a call that does not fit what was captured."""
 
 
+class FunctionError(TGError, RuntimeError):
+    """A traced function does what a trace cannot hold."""
+
+
 class FileFormatError(TGError, ValueError):
     """A file from outside that is truncated, malformed or hostile; the message names the offset."""
 

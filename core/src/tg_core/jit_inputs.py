@@ -4,8 +4,8 @@ the same from call to call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from tg_core.device import Buffer, buffer_of, copy_buffer, new_buffer_uop
 from tg_core.errors import JitError
@@ -13,52 +13,8 @@ from tg_core.schedule.views import contiguous_view
 from tg_core.tensor import Tensor
 from tg_core.tensor.realize import realize_tensors
 from tg_core.tensor.states import is_virtual, storage_base
+from tg_core.tensor.structure import FROZEN, leaves, rebuild
 from tg_core.uop.ops import Ops, UOp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-_FROZEN = (bool, int, float, complex, str, bytes, type(None))
-"""Types of arguments whose value is compiled in."""
-
-
-def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Yield what nested lists, tuples, dicts and dataclass instances hold, with the Python
-    expression that reaches it.
-    """
-    if isinstance(value, (list, tuple)):
-        for i, item in enumerate(value):
-            yield from leaves(item, f"{path}[{i}]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from leaves(item, f"{path}[{key!r}]")
-    elif is_dataclass(value) and not isinstance(value, type):
-        for name in value.__dataclass_fields__:
-            yield from leaves(getattr(value, name), f"{path}.{name}")
-    else:
-        yield path, value
-
-
-def rebuild(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
-    """Return a copy of a nested structure with every instance of `kind` replaced by what `function`
-    makes of it.
-    """
-    if isinstance(value, kind):
-        return function(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(rebuild(item, kind, function) for item in value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(rebuild(item, kind, function) for item in value)
-    if isinstance(value, dict):
-        return {key: rebuild(item, kind, function) for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        fields = {
-            name: rebuild(getattr(value, name), kind, function)
-            for name in value.__dataclass_fields__
-        }
-        return replace(value, **fields)
-    return value
-
 
 def placeholder(slot: int, buffer: UOp) -> UOp:
     """Return the node that stands for the storage of a slot in what a capture keeps."""
@@ -151,7 +107,7 @@ class Inputs:
                 inputs.add_tensor(name, value, distinct)
             elif isinstance(value, UOp) and value.op is Ops.BIND:
                 inputs.add_variable(value)
-            elif isinstance(value, _FROZEN):
+            elif isinstance(value, FROZEN):
                 inputs.frozen[name] = value
         nodes = iter([t.node for t in inputs.tensors])
 

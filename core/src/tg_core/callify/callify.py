@@ -8,6 +8,7 @@ are replaced: substituting the arguments back for the parameters gives the origi
 from __future__ import annotations
 
 from tg_core.config import SPEC
+from tg_core.uop.graph import toposort
 from tg_core.uop.ops import AddrSpace, BufferArg, CallInfo, Ops, ParamArg, UOp
 
 
@@ -19,8 +20,8 @@ def _is_input(node: UOp) -> bool:
     return node.op is Ops.BUFFER and node.arg.slot >= 0 and node.arg.addrspace is AddrSpace.GLOBAL
 
 
-def _visit(node: UOp) -> bool:
-    return node.op not in (Ops.CALL, Ops.BIND)
+def _unbound(node: UOp) -> bool:
+    return node.op is not Ops.BIND
 
 
 def _as_param(node: UOp, slot: int) -> UOp:
@@ -47,14 +48,15 @@ def callify(sink: UOp) -> UOp:
     """
     if sink.op is Ops.CALL:
         return sink
+    order = toposort((sink,), _unbound, enter_calls=False)
     if SPEC.value:
         from tg_core.uop.spec import spec_tensor, type_verify
 
-        type_verify(sink.toposort(_visit), spec_tensor, "callify")
+        type_verify(order, spec_tensor, "callify")
     replaced: dict[UOp, UOp] = {}
     arguments: list[UOp] = []
     declared = 0
-    for node in sink.toposort(_visit):
+    for node in order:
         if _is_input(node):
             replaced[node] = _as_param(node, len(arguments))
             arguments.append(node)

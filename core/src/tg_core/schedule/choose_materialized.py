@@ -92,6 +92,8 @@ class Chooser:
         for node in reversed(order):
             if node.op is Ops.STORE:
                 self.visit_store(node)
+            elif node.op is Ops.CALL:
+                self.visit_call(node)
             elif is_state(node):
                 continue
             elif node.op is Ops.BITCAST and node.arg.itemsize != node.src[0].dtype.itemsize:
@@ -128,6 +130,11 @@ class Chooser:
             value = value.src[0]
         if not is_state(value.base):
             self.start_kernel(value)
+
+    def visit_call(self, node: UOp) -> None:
+        for argument in node.src[1:]:
+            if argument.shape and not is_whole_view(argument):
+                self.materialize(argument)
 
     def visit_copy(self, node: UOp) -> None:
         source = node.src[0]

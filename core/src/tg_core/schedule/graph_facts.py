@@ -84,6 +84,9 @@ def collect_facts(order: Sequence[UOp], max_reads: int) -> Facts:
             facts.cost[node], depth[node], facts.reads[node] = 0, 0, frozenset((node,))
             stored.add(node)
             continue
+        if node.op is Ops.CALL:
+            facts.cost[node], depth[node], facts.reads[node] = 0, 0, nothing
+            continue
         reads = nothing
         for source in node.src:
             other = frozenset((source,)) if source in stored else facts.reads[source]

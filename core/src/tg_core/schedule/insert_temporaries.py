@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tg_core.schedule.indexing import greatest_numel, storage_view
 from tg_core.schedule.views import is_whole_view
+from tg_core.uop.graph import with_sources
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ def insert_temporaries(
     """
     done: dict[UOp, UOp] = {}
     for node in order:
-        src = tuple(done[s] for s in node.src)
-        rebuilt = node if src == node.src else UOp(node.op, src, node.arg, node.tag)
+        rebuilt = with_sources(node, done)
         if node.op is Ops.BITCAST and node.arg.itemsize != node.src[0].dtype.itemsize:
             rebuilt = _bitcast_storage(rebuilt)
         if node in chosen:

@@ -208,18 +208,16 @@ def _normal_form(effect: UOp) -> UOp:
 def _number_variables(body: UOp, first_slot: int) -> tuple[UOp, list[UOp]]:
     """Rename scalar parameters by first use, so that kernels that differ only in them are one."""
     found = [n for n in body.toposort() if n.op is Ops.PARAM and n.arg.bounds is not None]
-    renamed = {
-        v: UOp.variable(f"v{i}", *v.arg.bounds, v.dtype, slot=first_slot + i)
-        for i, v in enumerate(found)
-    }
+    renamed = {}
+    for i, v in enumerate(found):
+        low, high = v.arg.bounds
+        renamed[v] = UOp.variable(f"v{i}", low, high, v.dtype, slot=first_slot + i)
     return body.substitute(renamed), found
 
 
 def call_kernel(call: UOp) -> Kernel:
     """Return a hand-written kernel's call as a kernel: all its storage counts as written."""
-    states = [
-        strip_bitcast(_storage_of(a)) for a in call.src[1:] if a.dtype is not None and a.shape != ()
-    ]
+    states = [strip_bitcast(_storage_of(a)) for a in call.src[1:] if a.shape != ()]
     variables = [a for a in call.src[1:] if a.shape == ()]
     return Kernel(call.src[0], states, variables, tuple(range(len(states))))
 

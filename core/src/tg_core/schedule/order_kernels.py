@@ -35,6 +35,8 @@ class Step:
     deps: list[UOp] = field(default_factory=list)
     """Effects that must have happened."""
     label: str = ""
+    body: UOp | None = None
+    """What a nested schedule calls, when that is neither a kernel of this schedule nor a copy."""
 
 
 def _producers(state: UOp) -> list[UOp]:

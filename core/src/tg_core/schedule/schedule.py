@@ -14,8 +14,9 @@ from tg_core.schedule.lower_store_to_kernel import call_kernel, lower_store_to_k
 from tg_core.schedule.order_kernels import Step, order_kernels
 from tg_core.schedule.plan_memory import plan_memory
 from tg_core.schedule.prepare_graph import prepare_graph
-from tg_core.schedule.views import contiguous_view, storage_argument
-from tg_core.uop.ops import CallInfo, Ops, UOp
+from tg_core.schedule.views import contiguous_view, state_of, storage_argument, strip_state
+from tg_core.uop.graph import toposort
+from tg_core.uop.ops import CallInfo, KernelInfo, Ops, UOp
 from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def schedule_body(body: UOp, default_device: str | None = None) -> UOp:
 
 def _schedule(body: UOp, default_device: str | None) -> UOp:
     root = prepare_graph(body)
-    order = root.toposort(_outside_of_kernels)
+    order = toposort((root,), enter_calls=False)
     device = _main_device(order, default_device)
     facts = collect_facts(order, MAX_READS)
     chosen = choose_materialized(order, facts, _has_row_kernels(device))
@@ -62,10 +63,6 @@ def _schedule(body: UOp, default_device: str | None) -> UOp:
     steps, of_effect = _steps(root)
     ordered = order_kernels(steps, of_effect)
     return plan_memory(UOp(Ops.LINEAR, tuple(_call(step) for step in ordered)))
-
-
-def _outside_of_kernels(node: UOp) -> bool:
-    return node.op is not Ops.CALL
 
 
 def _main_device(order: Sequence[UOp], default: str | None) -> str | None:
@@ -88,10 +85,9 @@ def _has_row_kernels(device: str | None) -> bool:
 def _steps(root: UOp) -> tuple[list[Step], dict[UOp, list[int]]]:
     steps: list[Step] = []
     of_effect: dict[UOp, list[int]] = {}
-    for node in root.toposort(_outside_of_kernels):
+    for node in toposort((root,), enter_calls=False):
         if node.op is Ops.CALL:
-            kernel = call_kernel(node)
-            new = [Step(kernel, [], kernel.states, list(node.src[1 : 1 + len(kernel.states)]))]
+            new = _call_steps(node)
         elif node.op is Ops.STORE:
             new = _store_steps(node)
         else:
@@ -99,6 +95,54 @@ def _steps(root: UOp) -> tuple[list[Step], dict[UOp, list[int]]]:
         of_effect[node] = list(range(len(steps), len(steps) + len(new)))
         steps.extend(new)
     return steps, of_effect
+
+
+def _call_steps(call: UOp) -> list[Step]:
+    """Return the steps of a call: the kernel itself, or the schedule of a body of tensor operations."""
+    if isinstance(call.src[0].arg, KernelInfo) or call.src[0].op is not Ops.SINK:
+        kernel = call_kernel(call)
+        return [Step(kernel, [], kernel.states, list(call.src[1 : 1 + len(kernel.states)]))]
+    arguments = [a if not a.shape else state_of(a) for a in call.src[1:]]
+    own: dict[UOp, UOp] = {}
+    steps = []
+    for inner in schedule_body(call.src[0]).src:
+        outer = []
+        for node in inner.src[1:]:
+            if node.shape:
+                outer.append(_outer_storage(node, arguments, own))
+            else:
+                outer.append(arguments[node.arg.slot])
+        steps.append(Step(None, [], [], outer, body=inner.src[0], label=call.arg.name))
+    written = [a for i, a in enumerate(arguments) if a.shape and i in written_parameters(call.src[0])]
+    for step in steps:
+        step.reads = [a for a in arguments if a.shape and a not in written]
+        step.onto = written
+    return steps
+
+
+def _outer_storage(node: UOp, arguments: Sequence[UOp], own: dict[UOp, UOp]) -> UOp:
+    """Return an argument of a nested schedule in terms of the arguments of its call; its own buffers are declared anew."""
+    base = node
+    while base.op in (Ops.SHRINK, Ops.BITCAST):
+        base = base.src[0]
+    if base.op is Ops.PARAM:
+        outer = storage_argument(arguments[base.arg.slot])
+    else:
+        if base not in own:
+            own[base] = UOp.buffer(base.arg.size, base.dtype, base.arg.device)
+        outer = own[base]
+    return node.substitute({base: outer})
+
+
+def written_parameters(body: UOp) -> set[int]:
+    """Return the slots of a body's parameters that its states write."""
+    found = set()
+    for node in toposort((body,), enter_calls=False):
+        if node.op is Ops.STORE:
+            base = strip_state(node.src[0].base)
+            if base.op is Ops.PARAM:
+                found.add(base.arg.slot)
+    return found
 
 
 def _store_steps(store: UOp) -> list[Step]:
@@ -133,6 +177,8 @@ def _copy_steps(store: UOp) -> list[Step]:
 
 
 def _call(step: Step) -> UOp:
+    if step.body is not None:
+        return UOp.call(step.body, *step.arguments)
     if step.kernel is None:
         destination, source = step.arguments
         body = UOp(

@@ -60,6 +60,13 @@ def strip_state(state: UOp) -> UOp:
     return state
 
 
+def state_of(view: UOp) -> UOp:
+    """Return the state that a whole view shows."""
+    while view.op is Ops.RESHAPE:
+        view = view.src[0]
+    return view
+
+
 def strip_bitcast(state: UOp) -> UOp:
     """Return the state under reinterpretations as another dtype."""
     while state.op is Ops.BITCAST:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tg_core.dtype import dtypes
 from tg_core.errors import GradientError
 from tg_core.tensor.gradient_rules import RULES
+from tg_core.tensor.inline_calls import inline_calls
 from tg_core.uop.mixin.reduce import accumulation_dtype
 from tg_core.uop.ops import Ops, UOp
 
@@ -56,6 +57,7 @@ def compute_gradients(root: UOp, seed: UOp, targets: Sequence[UOp]) -> list[UOp 
     Raises:
         GradientError: an op between root and a target has no derivative.
     """
+    root = inline_calls(root)
     path = _path_to(root, targets)
     on_path = set(path)
     grads: dict[UOp, UOp] = {}

@@ -13,14 +13,14 @@ from tg_core.device import Buffer, Device, buffer_of
 from tg_core.dtype import dtypes
 from tg_core.engine import capture
 from tg_core.engine.realize import run_linear
-from tg_core.errors import DTypeError
+from tg_core.errors import DTypeError, FunctionError
 from tg_core.schedule import schedule_body
 from tg_core.schedule.graph_facts import is_state
 from tg_core.schedule.prepare_graph import prepare_graph
 from tg_core.tensor.registry import live_tensors
 from tg_core.tensor.states import is_realized, is_virtual, pending_storage, storage_base
+from tg_core.uop.graph import substitute_many, toposort, with_sources
 from tg_core.uop.ops import Ops, UOp
-from tg_core.uop.uop import substitute_many, toposort
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +28,13 @@ if TYPE_CHECKING:
     from tg_core.tensor.tensor import Tensor
 
 
-def _outside_of_calls(node: UOp) -> bool:
-    return node.op not in (Ops.CALL, Ops.BIND)
+def _unbound(node: UOp) -> bool:
+    return node.op is not Ops.BIND
+
+
+def _order(roots: Iterable[UOp]) -> list[UOp]:
+    """Return the nodes of graphs in topological order; bodies of calls and the inside of bound variables are not theirs."""
+    return toposort(roots, _unbound, enter_calls=False)
 
 
 def _outputs(nodes: Sequence[UOp]) -> list[UOp]:
@@ -48,7 +53,7 @@ def _outputs(nodes: Sequence[UOp]) -> list[UOp]:
 
 def _fold_nothing(nodes: Sequence[UOp]) -> dict[UOp, UOp]:
     """Return replacements for values that are constants because all they read has no elements."""
-    if not any(0 in n.shape for n in toposort(nodes, _outside_of_calls)):
+    if not any(0 in n.shape for n in _order(nodes)):
         return {}
     folded = {}
     for node in nodes:
@@ -65,12 +70,8 @@ def _give_storage(outputs: Sequence[UOp]) -> dict[UOp, UOp]:
     """
     requested = set(outputs)
     done: dict[UOp, UOp] = {}
-    for node in toposort(outputs, _outside_of_calls):
-        if _outside_of_calls(node):
-            src = tuple(done[s] for s in node.src)
-            rebuilt = node if src == node.src else UOp(node.op, src, node.arg, node.tag)
-        else:
-            rebuilt = node
+    for node in _order(outputs):
+        rebuilt = with_sources(node, done) if _unbound(node) else node
         if node in requested and not is_state(storage_base(rebuilt)):
             device = node.device
             rebuilt = pending_storage(rebuilt, device if isinstance(device, str) else None)
@@ -104,12 +105,12 @@ def _snapshots(pending: Mapping[UOp, UOp], superseded: set[UOp]) -> dict[UOp, UO
     replaced: dict[UOp, UOp] = {}
 
     def gate(node: UOp) -> bool:
-        return node not in pending and _outside_of_calls(node)
+        return node not in pending and _unbound(node)
 
     for tensor in live_tensors():
         if is_realized(tensor.uop):
             continue
-        for node in tensor.uop.toposort(gate):
+        for node in toposort((tensor.uop,), gate, enter_calls=False):
             if node in at_risk and node not in replaced:
                 replaced[node] = _snapshot(node)
     return replaced
@@ -126,11 +127,19 @@ def _is_allocated(node: UOp) -> bool:
 
 
 def argument_of(node: UOp) -> Buffer | int:
-    """Return what runs as the argument of a call: a buffer, or the value of a bound variable."""
+    """Return what runs as the argument of a call: a buffer, or the value of a bound variable.
+
+    Raises:
+        FunctionError: the node is a parameter of a function that is being traced.
+    """
     if node.op is Ops.BIND:
         return node.unbind()[1]
     buffer = buffer_of(node)
-    assert buffer is not None, f"{node.op.name} has no storage"
+    if buffer is None:
+        raise FunctionError(
+            "realize: a traced function must not look at the values of its arguments; use where() in place of"
+            " a condition, or take the decision outside"
+        )
     return buffer
 
 
@@ -155,7 +164,7 @@ class Pending:
         folded = _fold_nothing(outputs)
         views = _give_storage([o for o in outputs if o not in folded])
         states = dict.fromkeys(storage_base(v) for v in views.values())
-        pending, superseded = _written_states(toposort(states, _outside_of_calls))
+        pending, superseded = _written_states(_order(states))
         snapshots = _snapshots(pending, superseded)
         taken = [storage_base(v) for v in snapshots.values()]
         self.sink = UOp.sink(*states, *taken) if states else None

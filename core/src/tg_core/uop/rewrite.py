@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg_core.errors import RewriteError
-from tg_core.uop.opcodes import Ops
+from tg_core.uop.graph import has_own_body
 from tg_core.uop.record import recorder
 from tg_core.uop.uop import UOp
 
@@ -83,7 +83,8 @@ def _rewrite(
         if state == _ENTER:
             if before is not None:
                 current = _apply_before(node, before, ctx, walk)
-            sources = current.src[1:] if current.op is Ops.CALL and not enter_calls else current.src
+            skips = not enter_calls and has_own_body(current)
+            sources = current.src[1:] if skips else current.src
             pending = [s for s in sources if s not in done]
             # what a rule returns is mostly made of finished nodes and needs no second turn
             if pending:
@@ -131,7 +132,7 @@ def _apply_before(node: UOp, before: Lookup, ctx: Any, walk: bool) -> UOp:
 
 def _with_sources(node: UOp, done: dict[UOp, UOp], enter_calls: bool) -> UOp:
     src = node.src
-    if node.op is Ops.CALL and not enter_calls:
+    if not enter_calls and has_own_body(node):
         replaced = (src[0], *[done[s] for s in src[1:]])
         return node if replaced == src else UOp(node.op, replaced, node.arg, node.tag)
     for source in src:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from tg_core.dtype import DType, Invalid, InvalidType, to_dtype
 from tg_core.errors import FileFormatError
 from tg_core.uop.args import BufferArg, CallInfo, Dim, Estimates, KernelInfo, ParamArg, ProgramInfo
+from tg_core.uop.graph import toposort
 from tg_core.uop.opcodes import AddrSpace, AxisType, Ops
-from tg_core.uop.uop import UOp, toposort
+from tg_core.uop.uop import UOp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,8 @@ class Writer:
         if isinstance(value, Enum) and _ENUMS.get(name) is type(value):
             return {name: value.name}
         if _RECORDS.get(name) is type(value):
-            return {name: [self.encode(getattr(value, f.name)) for f in fields(value)]}
+            record: Any = value
+            return {name: [self.encode(getattr(value, f.name)) for f in fields(record)]}
         raise TypeError(f"serialize: {name} has no written form")
 
 
@@ -129,7 +131,8 @@ def load_uop(data: bytes) -> UOp:
         version, number, rows = json.loads(data)
         if version != FORMAT:
             raise FileFormatError(f"graph file: format {version}, expected {FORMAT}")
-        return Reader(rows).nodes[number]
+        node: UOp = Reader(rows).nodes[number]
+        return node
     except FileFormatError:
         raise
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:

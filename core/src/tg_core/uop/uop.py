@@ -10,13 +10,24 @@ import math
 import weakref
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tg_core.dtype import ConstType, DType, DTypeLike, Invalid, PyConst, dtypes, to_dtype, truncate
-from tg_core.errors import DeviceMismatch
+from tg_core.dtype import (
+    ConstType,
+    DType,
+    DTypeLike,
+    Invalid,
+    InvalidType,
+    PyConst,
+    dtypes,
+    to_dtype,
+    truncate,
+)
 from tg_core.uop.args import BufferArg, CallInfo, ParamArg
 from tg_core.uop.bounds import bounds_of
 from tg_core.uop.derive import derived
+from tg_core.uop.graph import substitute_many, toposort
 from tg_core.uop.mixin import OpMixin
 from tg_core.uop.opcodes import AddrSpace, AxisType, GroupOp, Ops
+from tg_core.uop.properties import device_of, ranges_of
 from tg_core.uop.shapes import decode_movement, dtype_of, encode_movement, shape_of, sint_max
 
 if TYPE_CHECKING:
@@ -132,14 +143,14 @@ class UOp(OpMixin):
     @derived
     def device(self) -> str | tuple[str, ...] | None:
         """Where the value lives; None for constants and other values without storage."""
-        return _device_of(self)
+        return device_of(self)
 
     @derived
     def ranges(self) -> tuple[UOp, ...]:
         """The RANGEs this value depends on that no END or REDUCE has closed, in order of first
         use.
         """
-        return _ranges_of(self)
+        return ranges_of(self)
 
     @derived
     def bounds(self) -> tuple[PyConst, PyConst]:
@@ -235,7 +246,7 @@ class UOp(OpMixin):
         """Return a constant; with a concrete dtype, a CAST around it."""
         if isinstance(value, UOp):
             return value if dtype is None else value.cast(dtype)
-        if dtype is None or value is Invalid:
+        if dtype is None or isinstance(value, InvalidType):
             return UOp(Ops.CONST, (), value)
         if dtype is dtypes.bool:
             return UOp(Ops.CONST, (), bool(value))
@@ -439,100 +450,8 @@ def Variable(name: str, low: int, high: int, dtype: DType = dtypes.weakint) -> U
     return UOp.variable(name, low, high, dtype)
 
 
-def toposort(roots: Iterable[UOp], gate: Callable[[UOp], bool] | None = None) -> list[UOp]:
-    """Return everything the roots read and the roots, each once, sources before their readers."""
-    order: dict[UOp, None] = {}
-    for root in roots:
-        stack: list[tuple[UOp, bool]] = [(root, False)]
-        while stack:
-            node, done = stack.pop()
-            if node in order:
-                continue
-            if done:
-                order[node] = None
-                continue
-            stack.append((node, True))
-            if gate is None or gate(node):
-                stack.extend((s, False) for s in reversed(node.src) if s not in order)
-    return list(order)
-
-
-def substitute_many(
-    roots: Iterable[UOp], mapping: Mapping[UOp, UOp], enter_calls: bool = False
-) -> list[UOp]:
-    """Apply one substitution to several graphs with a shared memo; see `UOp.substitute`."""
-    roots = list(roots)
-    if not mapping:
-        return roots
-
-    def inside(node: UOp) -> bool:
-        return node not in mapping
-
-    done: dict[UOp, UOp] = dict(mapping)
-    for node in toposort(roots, inside):
-        if node in done:
-            continue
-        if node.op is Ops.CALL and not enter_calls:
-            src = (node.src[0], *(done[s] for s in node.src[1:]))
-        else:
-            src = tuple(done[s] for s in node.src)
-        done[node] = node if src == node.src else UOp(node.op, src, node.arg, node.tag)
-    return [done[root] for root in roots]
-
-
 def _rebuild(rows: tuple[tuple[Any, ...], ...]) -> UOp:
     nodes: list[UOp] = []
     for op, src, arg, tag in rows:
         nodes.append(UOp(op, tuple(nodes[i] for i in src), arg, tag))
     return nodes[-1]
-
-
-def _device_of(uop: UOp) -> str | tuple[str, ...] | None:
-    if uop.op in GroupOp.Storage:
-        own: str | None = uop.arg.device
-        return own
-    if uop.op is Ops.COPY:
-        target: str | tuple[str, ...] = uop.arg
-        return target
-    if uop.op in (Ops.AFTER, Ops.STORE, Ops.INDEX, Ops.LOAD, Ops.MSELECT):
-        return uop.src[0].device
-    if uop.op in (Ops.CALL, Ops.SINK, Ops.GROUP, Ops.LINEAR, Ops.PROGRAM):
-        return None
-    found: UOp | None = None
-    for source in uop.src:
-        if source.device is None:
-            continue
-        if found is not None and found.device != source.device:
-            raise DeviceMismatch(
-                f"{uop.op.name.lower()}: operands are on different devices: {found.shape}"
-                f" {found.dtype.name} on {found.device} and {source.shape} {source.dtype.name} on"
-                f" {source.device}; move one with .to()"
-            )
-        found = found or source
-    return None if found is None else found.device
-
-
-def _ranges_of(uop: UOp) -> tuple[UOp, ...]:
-    if uop.op in (Ops.END, Ops.REDUCE):
-        opened = _merge_ranges(uop.src)
-        closed = {s for s in uop.src[1:] if s.op is Ops.RANGE}
-        return tuple(r for r in opened if r not in closed)
-    if uop.op is Ops.CALL:
-        return _merge_ranges(uop.src[1:])
-    opened = _merge_ranges(uop.src)
-    return (*opened, uop) if uop.op is Ops.RANGE else opened
-
-
-def _merge_ranges(sources: tuple[UOp, ...]) -> tuple[UOp, ...]:
-    merged: tuple[UOp, ...] = ()
-    for source in sources:
-        ranges = source.ranges
-        if ranges is merged or not ranges:
-            continue
-        if not merged:
-            merged = ranges
-            continue
-        extra = [r for r in ranges if r not in merged]
-        if extra:
-            merged = (*merged, *extra)
-    return merged

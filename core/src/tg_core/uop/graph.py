@@ -1,0 +1,76 @@
+"""Walking and rebuilding whole graphs, without recursion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.uop.opcodes import Ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from tg_core.uop.uop import UOp
+
+
+def has_own_body(node: UOp) -> bool:
+    """Tell whether a node is a CALL whose body refers to its own parameters alone.
+
+    The body of a call of a foreign function holds the pointer, which is part of the graph around.
+    """
+    return node.op is Ops.CALL and node.src[0].op is not Ops.CUSTOM_FUNCTION
+
+
+def toposort(
+    roots: Iterable[UOp],
+    gate: Callable[[UOp], bool] | None = None,
+    enter_calls: bool = True,
+) -> list[UOp]:
+    """Return everything the roots read and the roots, each once, sources before their readers.
+
+    Args:
+        roots: where to start.
+        gate: nodes for which it is False are listed, but their sources are not visited through them.
+        enter_calls: visit the bodies of CALLs, which are graphs of their own, too.
+    """
+    order: dict[UOp, None] = {}
+    for root in roots:
+        stack: list[tuple[UOp, bool]] = [(root, False)]
+        while stack:
+            node, done = stack.pop()
+            if node in order:
+                continue
+            if done:
+                order[node] = None
+                continue
+            stack.append((node, True))
+            if gate is None or gate(node):
+                sources = node.src if enter_calls or not has_own_body(node) else node.src[1:]
+                stack.extend((s, False) for s in reversed(sources) if s not in order)
+    return list(order)
+
+
+def with_sources(node: UOp, done: Mapping[UOp, UOp], enter_calls: bool = False) -> UOp:
+    """Return a node with its sources replaced; the body of a CALL stays unless `enter_calls`."""
+    if not enter_calls and has_own_body(node):
+        src = (node.src[0], *[done[s] for s in node.src[1:]])
+    else:
+        src = tuple([done[s] for s in node.src])
+    return node if src == node.src else type(node)(node.op, src, node.arg, node.tag)
+
+
+def substitute_many(
+    roots: Iterable[UOp], mapping: Mapping[UOp, UOp], enter_calls: bool = False
+) -> list[UOp]:
+    """Apply one substitution to several graphs with a shared memo; see `UOp.substitute`."""
+    roots = list(roots)
+    if not mapping:
+        return roots
+
+    def inside(node: UOp) -> bool:
+        return node not in mapping
+
+    done: dict[UOp, UOp] = dict(mapping)
+    for node in toposort(roots, inside, enter_calls):
+        if node not in done:
+            done[node] = with_sources(node, done, enter_calls)
+    return [done[root] for root in roots]
