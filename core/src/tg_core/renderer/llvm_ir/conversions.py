@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg_core.dtype import dtypes
+from tg_core.renderer.float_ranges import float_range
 from tg_core.renderer.llvm_ir.types import literal, scalar_type, value_type, with_lanes
 from tg_core.renderer.utils import lanes_of
 
@@ -222,12 +223,23 @@ def convert(builder: Builder, value: str, source: DType, target: DType, lanes: i
     return _from_integer(builder, value, source, target, lanes)
 
 
+def _converts_directly(source: UOp, target: DType) -> bool:
+    """Tell whether a float certainly fits the signed integer it becomes, so nothing can wrap."""
+    if target.kind != "int" or source.dtype not in (dtypes.float32, dtypes.float64):
+        return False
+    limit = 2.0 ** (target.bits - 1) - 2.0 ** (target.bits - 10)
+    return float_range(source).within(-limit, limit)
+
+
 def render_cast(kernel: Kernel, uop: UOp) -> str | None:
     """Render a CAST; one around a constant is written where it is used."""
     if uop.const_value is not None:
         return None
     source = uop.src[0]
     lanes = lanes_of(uop)
+    if _converts_directly(source, uop.dtype):
+        kind, result = value_type(source.dtype, lanes), value_type(uop.dtype, lanes)
+        return kernel.builder.value(f"fptosi {kind} {kernel.operand(source)} to {result}")
     return convert(kernel.builder, kernel.operand(source), source.dtype, uop.dtype, lanes)
 
 
