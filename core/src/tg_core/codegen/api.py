@@ -20,10 +20,8 @@ class Pass:
     """The function's name with dashes."""
     run: Callable[[UOp, Renderer], UOp]
     """Takes the kernel and the target, returns the kernel in the pass's output form."""
-    spec: str | None = None
-    """Name in `tg_core.uop.spec` of what every node must satisfy afterwards; None: the pass's
-    docstring alone states the invariants.
-    """
+    spec: str = "spec_shared"
+    """Name in `tg_core.uop.spec` of what every node must satisfy afterwards."""
 
 
 def target_independent(function: Callable[[UOp], UOp]) -> Callable[[UOp, Renderer], UOp]:

@@ -24,9 +24,13 @@ from tg_core.codegen.optimize.optimize_kernel import optimize_kernel
 from tg_core.codegen.separate_reused_ranges import separate_reused_ranges
 from tg_core.codegen.simplify_kernel import fold_expanded, simplify_kernel
 from tg_core.codegen.split_ranges_by_division import split_ranges_by_division
-from tg_core.config import SPEC
+from tg_core.config import CHECK_OOB, SPEC
+from tg_core.uop.ops import Ops
+from tg_core.uop.record import recorder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tg_core.renderer import Renderer
     from tg_core.uop.ops import UOp
 
@@ -63,18 +67,38 @@ def run_pipeline(sink: UOp, renderer: Renderer) -> UOp:
 
     Raises:
         CompileError: the kernel cannot be lowered for this target.
-        SpecError: a pass produced what its specification forbids (with SPEC set).
+        SpecError: a pass produced what its specification forbids (with SPEC set), or an access was
+            not shown to stay inside its storage (with CHECK_OOB set).
     """
     node = sink
+    record = recorder()
     for step in pipeline:
+        before = node
         node = step.run(node, renderer)
-        if SPEC.value and step.spec is not None:
+        if record is not None:
+            record.step(step.name, before, node)
+        if SPEC.value:
             _verify(node, step)
+        if CHECK_OOB.value and step.name in _ACCESSES_CHECKED_AFTER:
+            _check_accesses(node, step)
     return node
+
+
+_ACCESSES_CHECKED_AFTER: Final = frozenset(("move-masks-to-gates", "linearize"))
+"""Once where every access is scalar and has its whole gate, and once as it will run."""
+
+
+def _nodes_of(node: UOp) -> Iterable[UOp]:
+    return node.src if node.op is Ops.LINEAR else node.toposort()
 
 
 def _verify(node: UOp, step: Pass) -> None:
     from tg_core.uop import spec
 
-    assert step.spec is not None
-    spec.type_verify(node.src, getattr(spec, step.spec), stage=step.name)
+    spec.type_verify(_nodes_of(node), getattr(spec, step.spec), stage=step.name)
+
+
+def _check_accesses(node: UOp, step: Pass) -> None:
+    from tg_core.uop.validate import require_in_bounds
+
+    require_in_bounds(_nodes_of(node), stage=step.name)

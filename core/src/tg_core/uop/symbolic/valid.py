@@ -172,8 +172,22 @@ def simplify_masked_index(u: UOp, valid: UOp, index: UOp, invalid: UOp) -> UOp |
     return UOp(Ops.WHERE, (mask, index_now, invalid))
 
 
+def load_of_nothing(u: UOp) -> UOp | None:
+    """`load(x[Invalid]) -> 0`: what a masked load reads where its mask is false."""
+    return None if u.shape else UOp.const(0, u.dtype)
+
+
+def store_of_nothing() -> UOp:
+    """`store(x[Invalid], v) ->` nothing, as it writes nowhere."""
+    return UOp(Ops.NOOP)
+
+
+_nowhere = UPat(Ops.INDEX, (UPat(), UPat(Ops.CONST, arg=Invalid)))
+
 valid_indices = PatternMatcher(
     [
+        (UPat(Ops.LOAD, (_nowhere,), name="u"), load_of_nothing),
+        (UPat(Ops.STORE, (_nowhere,), allow_any_len=True), store_of_nothing),
         (
             UPat(
                 Ops.WHERE,
