@@ -72,8 +72,9 @@ def sint_equal(a: sint, b: sint) -> bool:
         return a == b
     from tg_core.uop.symbolic import simplify
 
-    difference = simplify(a - b) if not isinstance(a, int) else simplify(b - a)
-    return difference.const_value == 0
+    symbolic, other = (b, a) if isinstance(a, int) else (a, b)
+    assert not isinstance(symbolic, int)
+    return simplify(symbolic - other).const_value == 0
 
 
 def sint_simplify(value: sint) -> sint:
@@ -84,7 +85,7 @@ def sint_simplify(value: sint) -> sint:
 
     simple = simplify(value)
     constant = simple.const_value
-    return simple if constant is None else int(constant)
+    return int(constant) if isinstance(constant, int) else simple
 
 
 def sint_max(value: sint) -> int:
@@ -332,6 +333,14 @@ def _uint8(uop: UOp) -> DType:
     return dtypes.uint8
 
 
+def _call(uop: UOp) -> DType:
+    body = uop.src[0]
+    if body.op is not Ops.CUSTOM_FUNCTION or type(body.arg) is not tuple:
+        return dtypes.void
+    result: DType = body.arg[1]
+    return result
+
+
 def _wmma(uop: UOp) -> DType:
     return uop.src[2].dtype
 
@@ -374,6 +383,7 @@ _DTYPES: dict[Ops, Callable[[UOp], DType]] = {
     Ops.GETADDR: _uint64,
     Ops.BINARY: _uint8,
     Ops.WHERE: _where,
+    Ops.CALL: _call,
     Ops.WMMA: _wmma,
 }
 

@@ -8,6 +8,8 @@ from tg_core.dtype import dtypes
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tg_core.renderer import Renderer
 
 
@@ -78,7 +80,7 @@ def floor_remainder(a: UOp, b: UOp) -> UOp:
 
 _A, _B, _C, _X = UPat.var("a"), UPat.var("b"), UPat.var("c"), UPat.var("x")
 
-_RULES: Final = {
+_RULES: Final[dict[Ops, tuple[UPat, Callable[..., UOp | None]]]] = {
     Ops.MAX: (UPat(Ops.MAX, (_A, _B)), maximum_by_comparison),
     Ops.MULACC: (UPat(Ops.MULACC, (_A, _B, _C)), multiply_then_add),
     Ops.RECIPROCAL: (UPat(Ops.RECIPROCAL, (_X,)), invert_by_division),
