@@ -12,9 +12,9 @@ from typing import Final
 from tg_core.codegen.decompositions.utils import (
     LAYOUTS,
     choose,
-    is_nan,
     less,
     lit,
+    multiply_add,
     polynomial,
     power_of_two,
     shift_right,
@@ -58,22 +58,21 @@ def exp2_of_sum(x: UOp, correction: UOp | None = None) -> UOp:
         x: float32 or float64.
         correction: same dtype, at most one ulp of `x` or so.
     """
-    dtype = x.dtype
+    dtype, layout = x.dtype, LAYOUTS[x.dtype]
     low, high = lit(_LOWEST[dtype], x), lit(_HIGHEST[dtype], x)
+    # NaN passes both comparisons, and makes the product at the end NaN whatever its bits say meanwhile
     clamped = choose(less(x, low), low, choose(less(high, x), high, x))
-    # NaN passes both comparisons; it must not reach a conversion to integer
-    clamped = choose(is_nan(x), lit(0.0, x), clamped)
-    half = choose(less(clamped, lit(0.0, x)), lit(-0.5, x), lit(0.5, x))
-    whole = UOp(Ops.TRUNC, (clamped + half,))
-    fraction = clamped - whole
+    # adding 1.5 * 2^(mantissa bits) rounds to an integer, which then stands in the last bits of the sum
+    shifter = lit(1.5 * 2.0**layout.mantissa_bits, x)
+    shifted = clamped + shifter
+    fraction = clamped - (shifted - shifter)
     if correction is not None:
         inside = UOp(Ops.CMPEQ, (x, clamped))
         fraction = fraction + choose(inside, correction, lit(0.0, x))
-    mantissa = lit(1.0, x) + fraction * polynomial(fraction, _COEFFICIENTS[dtype])
-    exponent = whole.cast(LAYOUTS[dtype].integer)
+    mantissa = multiply_add(fraction, polynomial(fraction, _COEFFICIENTS[dtype]), lit(1.0, x))
+    exponent = shifted.bitcast(layout.integer) - shifter.bitcast(layout.integer)
     first = shift_right(exponent, 1)
-    scaled = mantissa * power_of_two(first, dtype) * power_of_two(exponent - first, dtype)
-    return choose(is_nan(x), x, scaled)
+    return mantissa * power_of_two(first, dtype) * power_of_two(exponent - first, dtype)
 
 
 def decompose_exp2(x: UOp) -> UOp:

@@ -48,11 +48,16 @@ def choose(condition: UOp, yes: UOp, no: UOp) -> UOp:
 
 
 def polynomial(x: UOp, coefficients: Sequence[float]) -> UOp:
-    """Evaluate a polynomial, coefficients from the constant upwards, by Horner's rule."""
+    """Evaluate a polynomial, coefficients from the constant upwards, by Horner's rule, fused where the target can."""
     result = lit(coefficients[-1], x)
     for coefficient in reversed(coefficients[:-1]):
-        result = result * x + lit(coefficient, x)
+        result = multiply_add(result, x, lit(coefficient, x))
     return result
+
+
+def multiply_add(a: UOp, b: UOp, c: UOp) -> UOp:
+    """Return `a * b + c`; a target without MULACC gets a product and a sum."""
+    return UOp(Ops.MULACC, (a, b, c))
 
 
 def is_nan(x: UOp) -> UOp:
