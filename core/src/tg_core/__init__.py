@@ -29,7 +29,17 @@ _HOMES = {
     "function": "tg_core.function",
 }
 
-__all__ = ["Context", "Device", "GlobalCounters", "Tensor", "TinyJit", "UOp", "Variable", "dtypes", "function"]
+__all__ = [
+    "Context",
+    "Device",
+    "GlobalCounters",
+    "Tensor",
+    "TinyJit",
+    "UOp",
+    "Variable",
+    "dtypes",
+    "function",
+]
 __version__ = "0.1.0"
 
 

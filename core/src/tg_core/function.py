@@ -1,4 +1,6 @@
-"""@function: a Python function of tensors that is traced once per signature, and then is a piece of graph."""
+"""@function: a Python function of tensors that is traced once per signature, and then is a piece
+of graph.
+"""
 
 from __future__ import annotations
 
@@ -50,16 +52,19 @@ class _Trace:
 class function(Generic[P, R]):  # noqa: N801 - used as a decorator
     """A function of tensors that is traced once for each signature and reused as a piece of graph.
 
-    The signature is the structure of the arguments, the shapes, dtypes and devices of tensors, and the values of everything else. Tensors that the function reads
-    from outside (weights) are inputs too: later calls see what they hold then. Results are lazy and differentiable.
+    The signature is the structure of the arguments, the shapes, dtypes and devices of tensors, and
+    the values of everything else. Tensors that the function reads from outside (weights) are inputs
+    too: later calls see what they hold then. Results are lazy and differentiable.
 
     Args:
-        fn: takes and returns tensors, in lists, tuples, dicts or dataclasses; must not look at values.
-        precompile: make each call a unit that is scheduled by itself and whose results have storage; else its
-            graph is inlined where it is used.
+        fn: takes and returns tensors, in lists, tuples, dicts or dataclasses; must not look at
+            values.
+        precompile: make each call a unit that is scheduled by itself and whose results have
+            storage; else its graph is inlined where it is used.
 
     Raises:
-        FunctionError: from a call, when the function looks at the values of its arguments, or returns something that is no tensor.
+        FunctionError: from a call, when the function looks at the values of its arguments, or
+            returns something that is no tensor.
     """
 
     def __init__(self, fn: Callable[P, R], precompile: bool = False) -> None:
@@ -121,7 +126,12 @@ class function(Generic[P, R]):  # noqa: N801 - used as a decorator
         outside: dict[UOp, _Implicit] = {}
         for tensor in live_tensors():
             node = tensor.uop
-            if id(tensor) in known and node in nodes and node not in parameters and node.device is not None:
+            if (
+                id(tensor) in known
+                and node in nodes
+                and node not in parameters
+                and node.device is not None
+            ):
                 outside.setdefault(node, _Implicit(weakref.ref(tensor), node))
         stand_ins = {node: _parameter(len(parameters) + n, node) for n, node in enumerate(outside)}
         return _Trace(
@@ -143,8 +153,13 @@ class function(Generic[P, R]):  # noqa: N801 - used as a decorator
         info = CallInfo(self.fn.__qualname__, precompile=True)
         call = UOp.call(UOp.sink(*states), *inputs, *outputs, info=info)
         bound = dict(zip(trace.parameters, inputs, strict=True))
-        shapes = [tuple(s.substitute(bound) if isinstance(s, UOp) else s for s in r.shape) for r in trace.results]
-        return [storage_view(o.after(call), shape) for o, shape in zip(outputs, shapes, strict=True)]
+        shapes = [
+            tuple(s.substitute(bound) if isinstance(s, UOp) else s for s in r.shape)
+            for r in trace.results
+        ]
+        return [
+            storage_view(o.after(call), shape) for o, shape in zip(outputs, shapes, strict=True)
+        ]
 
 
 class _Result:

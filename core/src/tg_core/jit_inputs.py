@@ -16,6 +16,7 @@ from tg_core.tensor.states import is_virtual, storage_base
 from tg_core.tensor.structure import FROZEN, leaves, rebuild
 from tg_core.uop.ops import Ops, UOp
 
+
 def placeholder(slot: int, buffer: UOp) -> UOp:
     """Return the node that stands for the storage of a slot in what a capture keeps."""
     return UOp.param(slot, buffer.dtype, (buffer.arg.size,), buffer.arg.device, tag="jit")

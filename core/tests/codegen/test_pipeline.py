@@ -1,4 +1,6 @@
-"""Whole kernels through the pipeline, executed with bounds checks, against a numpy evaluation of the kernel itself."""
+"""Whole kernels through the pipeline, executed with bounds checks, against a numpy evaluation of
+the kernel itself.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def test_heuristic_choices_keep_the_result(
 
 
 def random_opts(sink: UOp, seed: int) -> tuple[Opt, ...]:
-    """Return options that fit a kernel: at most one range of lanes, so that none can meet another."""
+    """Return options that fit a kernel: at most one range of lanes, so that none can meet
+    another.
+    """
     choice = random.Random(seed)
     ranges = [n for n in normalize_kernel(sink).toposort() if n.op is Ops.RANGE]
     opts: list[Opt] = []
@@ -77,7 +81,9 @@ def test_random_choices_keep_the_result(name: str, seed: int) -> None:
 
 
 def _survives(sample: Sample, opt: Opt) -> bool:
-    """Tell whether a range is still there when options are applied: neither merged nor of size 1."""
+    """Tell whether a range is still there when options are applied: neither merged nor of size
+    1.
+    """
     node = normalize_kernel(sample.sink)
     for step in pipeline:
         if step.name == "optimize-kernel":
@@ -112,9 +118,13 @@ def text(linear: UOp) -> list[str]:
     number = {node: i for i, node in enumerate(shown)}
     lines: list[str] = []
     for node in shown:
-        sources = [str(s.const_value) if s.const_value is not None else f"%{number[s]}" for s in node.src]
+        sources = [
+            str(s.const_value) if s.const_value is not None else f"%{number[s]}" for s in node.src
+        ]
         lanes = f"x{node.shape[0]}" if node.shape and node.op not in (Ops.PARAM, Ops.BUFFER) else ""
-        lines.append(" ".join([f"%{number[node]} {node.op.name.lower()} {node.dtype.name}{lanes}", *sources]))
+        lines.append(
+            " ".join([f"%{number[node]} {node.op.name.lower()} {node.dtype.name}{lanes}", *sources])
+        )
     return lines
 
 

@@ -98,7 +98,9 @@ def _steps(root: UOp) -> tuple[list[Step], dict[UOp, list[int]]]:
 
 
 def _call_steps(call: UOp) -> list[Step]:
-    """Return the steps of a call: the kernel itself, or the schedule of a body of tensor operations."""
+    """Return the steps of a call: the kernel itself, or the schedule of a body of tensor
+    operations.
+    """
     if isinstance(call.src[0].arg, KernelInfo) or call.src[0].op is not Ops.SINK:
         kernel = call_kernel(call)
         return [Step(kernel, [], kernel.states, list(call.src[1 : 1 + len(kernel.states)]))]
@@ -113,7 +115,9 @@ def _call_steps(call: UOp) -> list[Step]:
             else:
                 outer.append(arguments[node.arg.slot])
         steps.append(Step(None, [], [], outer, body=inner.src[0], label=call.arg.name))
-    written = [a for i, a in enumerate(arguments) if a.shape and i in written_parameters(call.src[0])]
+    written = [
+        a for i, a in enumerate(arguments) if a.shape and i in written_parameters(call.src[0])
+    ]
     for step in steps:
         step.reads = [a for a in arguments if a.shape and a not in written]
         step.onto = written
@@ -121,7 +125,9 @@ def _call_steps(call: UOp) -> list[Step]:
 
 
 def _outer_storage(node: UOp, arguments: Sequence[UOp], own: dict[UOp, UOp]) -> UOp:
-    """Return an argument of a nested schedule in terms of the arguments of its call; its own buffers are declared anew."""
+    """Return an argument of a nested schedule in terms of the arguments of its call; its own
+    buffers are declared anew.
+    """
     base = node
     while base.op in (Ops.SHRINK, Ops.BITCAST):
         base = base.src[0]

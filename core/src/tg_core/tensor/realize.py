@@ -33,7 +33,9 @@ def _unbound(node: UOp) -> bool:
 
 
 def _order(roots: Iterable[UOp]) -> list[UOp]:
-    """Return the nodes of graphs in topological order; bodies of calls and the inside of bound variables are not theirs."""
+    """Return the nodes of graphs in topological order; bodies of calls and the inside of bound
+    variables are not theirs.
+    """
     return toposort(roots, _unbound, enter_calls=False)
 
 

@@ -29,7 +29,8 @@ def toposort(
 
     Args:
         roots: where to start.
-        gate: nodes for which it is False are listed, but their sources are not visited through them.
+        gate: nodes for which it is False are listed, but their sources are not visited through
+            them.
         enter_calls: visit the bodies of CALLs, which are graphs of their own, too.
     """
     order: dict[UOp, None] = {}
