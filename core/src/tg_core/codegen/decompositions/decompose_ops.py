@@ -11,6 +11,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tg_core.codegen.decompositions import (
+    decompose_cos,
+    decompose_exp,
     decompose_exp2,
     decompose_log2,
     decompose_pow,
@@ -32,8 +34,12 @@ def _rules(renderer: Renderer) -> PatternMatcher:
     by_op = {
         Ops.THREEFRY: decompose_threefry.rules,
         Ops.POW: decompose_pow.rules_with_double if double else decompose_pow.rules,
-        Ops.SIN: decompose_sin.rules_with_double if double else decompose_sin.rules,
-        Ops.EXP2: decompose_exp2.rules,
+        Ops.SIN: (
+            decompose_cos.rules_with_double + decompose_sin.rules_with_double
+            if double
+            else decompose_cos.rules + decompose_sin.rules
+        ),
+        Ops.EXP2: decompose_exp.rules + decompose_exp2.rules,
         Ops.LOG2: decompose_log2.rules,
     }
     rules = missing_op_rules(renderer)
