@@ -18,6 +18,7 @@ from tg_core.dtype import DType, dtypes
 from tg_core.renderer.api import ARITHMETIC_OPS, Renderer, Target
 from tg_core.renderer.interpreter import InterpreterRenderer
 from tg_core.uop.ops import AxisType, KernelInfo, Ops, UOp
+from tg_core.uop.symbolic import simplify
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +113,9 @@ def run(sink: UOp, renderer: Renderer, *arrays: np.ndarray, values: tuple[int, .
     program = lower_kernel(sink, renderer)
     text = InterpreterRenderer().render(program.arg.name, program.src[1])
     used = [arrays[slot] for slot in program.arg.params]
-    InterpreterProgram(program.arg.name, text.encode())(used, values, program.arg.global_size)
+    given = {v: UOp.const(value) for v, value in zip(program.arg.variables, values, strict=True)}
+    grid = tuple(s if isinstance(s, int) else int(simplify(s.substitute(given)).vmax) for s in program.arg.global_size)
+    InterpreterProgram(program.arg.name, text.encode())(used, values, grid)
     return program.src[1]
 
 

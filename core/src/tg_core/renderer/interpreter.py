@@ -87,7 +87,9 @@ class InterpreterRenderer(Renderer):
 
         for uop in linear.src:
             if uop.const_value is not None or uop.op is Ops.NOOP:
-                # constants get their row where they are used
+                # a constant has its row where it stands, not at its first use: that may be in a loop that runs zero times
+                if uop.const_value is not None and uop.const_value is not Invalid and not dtypes.is_weak(uop.dtype):
+                    number(uop)
                 continue
             if uop.op not in _KNOWN:
                 raise CompileError(f"{name}: the interpreter has no {uop.op.name}")
