@@ -34,19 +34,20 @@ def toposort(
         enter_calls: visit the bodies of CALLs, which are graphs of their own, too.
     """
     order: dict[UOp, None] = {}
-    for root in roots:
-        stack: list[tuple[UOp, bool]] = [(root, False)]
-        while stack:
-            node, done = stack.pop()
-            if node in order:
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack[-1]
+        if node in order:
+            stack.pop()
+            continue
+        if gate is None or gate(node):
+            sources = node.src if enter_calls or not has_own_body(node) else node.src[1:]
+            pending = [s for s in sources if s not in order]
+            if pending:
+                stack.extend(pending[::-1])
                 continue
-            if done:
-                order[node] = None
-                continue
-            stack.append((node, True))
-            if gate is None or gate(node):
-                sources = node.src if enter_calls or not has_own_body(node) else node.src[1:]
-                stack.extend((s, False) for s in reversed(sources) if s not in order)
+        order[node] = None
+        stack.pop()
     return list(order)
 
 
