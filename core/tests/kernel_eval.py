@@ -10,7 +10,7 @@ import numpy as np
 from graph_eval import Evaluator, storage_dtype
 
 from tg_core.dtype import Invalid, to_numpy
-from tg_core.engine.arguments import parse_argument
+from tg_core.hcq.arguments import parse_argument
 from tg_core.uop.ops import GroupOp, Ops, UOp
 
 _REDUCE = {Ops.ADD: np.sum, Ops.MUL: np.prod, Ops.MAX: np.max}

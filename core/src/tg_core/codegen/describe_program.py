@@ -35,6 +35,10 @@ def _storage(access: UOp) -> UOp:
     return node
 
 
+def _is_parameter(argument: UOp) -> bool:
+    return argument.op is Ops.PARAM and argument.shape != ()
+
+
 def _size(special: UOp) -> sint:
     value = special.src[0].const_value
     return special.src[0] if value is None else int(value)  # type: ignore[arg-type]  # a size is never Invalid
@@ -56,6 +60,11 @@ def describe_program(linear: UOp, name: str, estimates: Estimates) -> ProgramInf
             variables[node.arg.slot, node.arg.name] = node
         elif node.op in (Ops.LOAD, Ops.STORE) and (storage := _storage(node)).op is Ops.PARAM:
             (outs if node.op is Ops.STORE else ins)[storage.arg.slot] = None
+        elif node.op is Ops.CALL:
+            # what a foreign function does with an array is not known
+            passed = dict.fromkeys(a.arg.slot for a in node.src[1:] if _is_parameter(a))
+            outs.update(passed)
+            ins.update(passed)
     return ProgramInfo(
         name=name,
         global_size=tuple(sizes.get(f"gidx{i}", 1) for i in range(3)),

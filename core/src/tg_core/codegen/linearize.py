@@ -20,6 +20,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tg_core.dtype import dtypes
 from tg_core.errors import CompileError
 from tg_core.uop.ops import Ops, UOp
 
@@ -312,7 +313,8 @@ def _last_effect(program: list[UOp]) -> UOp:
     """Return the last statement of the body that ends here."""
     for node in reversed(program):
         if node.op in (Ops.STORE, Ops.END, Ops.BARRIER, Ops.CALL, Ops.ENDIF):
-            return node
+            if node.dtype is dtypes.void:
+                return node
         if node.op is Ops.RANGE:
             break
     return UOp(Ops.NOOP)

@@ -160,7 +160,7 @@ class Compiled:
     | none | `allocator` with `alloc`, `copyin`, `copyout` |
     | `PROGRAMS` | a registered renderer, and `load_program` |
     | `HOST_VISIBLE` | `Allocator.as_memoryview` |
-    | `HOST_CALL` | programs are native functions of this process; `Allocator.address` |
+    | `HOST_CALL` | `program_address`, `runner_address`, `Allocator.address` |
     | `QUEUES` | the `create_queue` and `pm_*` hooks, a registered COMPUTE queue |
     | `COPY_QUEUE` | the same for a COPY queue |
     | `OVERLAPPING_LAUNCHES` | core chains launches that depend on each other |
@@ -257,6 +257,19 @@ class Compiled:
             info: how it is launched.
         """
         raise DeviceError(f"{self.name}: it does not run programs")
+
+    def program_address(self, program: Any) -> int:
+        """Return the address of a loaded program, `void name(void *args, int64_t chunk)`: `args`
+        is an array of 8-byte slots, the addresses of the buffers and then the variables.
+        """
+        raise DeviceError(f"{self.name}: its programs are no functions of this process")
+
+    def runner_address(self) -> int:
+        """Return the address of `void run(void *program, void *args, int64_t chunks)`, which calls
+        a program once for each chunk, on as many threads as it likes, and returns when all are
+        done.
+        """
+        raise DeviceError(f"{self.name}: its programs are no functions of this process")
 
     def synchronize(self) -> None:
         """Return when everything launched so far is done. Host-call devices have nothing to do."""

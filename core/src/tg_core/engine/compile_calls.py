@@ -6,14 +6,8 @@ from __future__ import annotations
 
 from tg_core.codegen import compile_program
 from tg_core.device import Device
+from tg_core.hcq.arguments import call_device
 from tg_core.uop.ops import Ops, UOp
-
-
-def call_device(call: UOp) -> str:
-    """Return the device that carries out a call: that of its first storage argument."""
-    device = call.src[1].device
-    assert isinstance(device, str)
-    return device
 
 
 def compile_calls(linear: UOp) -> UOp:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tg_core.device import Buffer, buffer_of
+from tg_core.dtype import dtypes
 from tg_core.engine.compile_calls import compile_calls
-from tg_core.engine.realize import link
+from tg_core.engine.steps import Step, step_of
 from tg_core.engine.written import written_slots
+from tg_core.errors import JitError
+from tg_core.hcq import base_of, batch, parametrize
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
@@ -37,10 +41,32 @@ Argument = Slot | Bound | Buffer
 
 
 @dataclass
-class Replay:
-    """Captured schedules with every argument named: by slot, by variable, or fixed storage."""
+class _Linked:
+    """All captured schedules as one sequence of steps."""
 
-    entries: list[tuple[UOp, list[Argument]]]
+    steps: list[Step]
+    arguments: list[Buffer | int]
+    """By parameter slot; a placeholder where the value comes with each run."""
+    slots: list[tuple[int, int]]
+    """Parameter slots of storage that comes with each run, each with its number there."""
+    bounds: list[tuple[int, Bound]]
+
+
+class Replay:
+    """Captured schedules with every argument named: by slot, by variable, or fixed storage.
+
+    At the first run they are joined into one sequence, in which launches batch across schedules;
+    storage that the schedules declare is allocated once and kept. One thread runs at a time.
+
+    Args:
+        entries: each LINEAR with its arguments.
+    """
+
+    def __init__(self, entries: list[tuple[UOp, list[Argument]]]) -> None:
+        self.entries = entries
+        self.lock = threading.RLock()
+        self._linked: _Linked | None = None
+        self._running = False
 
     @staticmethod
     def of(capture: Capture, slots: Mapping[UOp, int]) -> Replay:
@@ -87,18 +113,75 @@ class Replay:
                     fixed[id(argument)] = argument
         return slots, list(fixed.values())
 
+    def variables(self) -> list[Bound]:
+        """Return the variables that a run takes, each once."""
+        found = (a for _, arguments in self.entries for a in arguments if isinstance(a, Bound))
+        return list(dict.fromkeys(found))
+
     def run(self, buffers: Sequence[Buffer], value_of: Callable[[Bound], int]) -> None:
         """Run everything once.
 
         Args:
             buffers: storage by slot.
             value_of: gives the value of each variable for this run.
+
+        Raises:
+            JitError: a signal handler or finalizer calls the replay that it interrupts.
         """
-        for linear, arguments in self.entries:
-            resolved: list[Buffer | int] = []
-            for argument in arguments:
-                if isinstance(argument, Slot):
-                    resolved.append(buffers[argument.index])
-                else:
-                    resolved.append(value_of(argument) if isinstance(argument, Bound) else argument)
-            link(linear).run(resolved)
+        with self.lock:
+            if self._running:
+                raise JitError("jit: called again from within a replay that it interrupted")
+            self._running = True
+            try:
+                linked = self._linked
+                if linked is None:
+                    linked = self._linked = self._link()
+                arguments = linked.arguments.copy()
+                for slot, index in linked.slots:
+                    arguments[slot] = buffers[index]
+                for slot, bound in linked.bounds:
+                    arguments[slot] = value_of(bound)
+                for step in linked.steps:
+                    step.run(arguments)
+            finally:
+                self._running = False
+
+    def _link(self) -> _Linked:
+        shared = _shared_storage([linear for linear, _ in self.entries])
+        joined, parameters = parametrize(
+            [
+                (linear, arguments, own.__getitem__)
+                for (linear, arguments), own in zip(self.entries, shared, strict=True)
+            ]
+        )
+        fixed = {i: p for i, p in enumerate(parameters) if isinstance(p, Buffer)}
+        calls = batch(compile_calls(joined)).src
+        return _Linked(
+            [step_of(call, fixed) for call in calls],
+            [p if isinstance(p, Buffer) else 0 for p in parameters],
+            [(i, p.index) for i, p in enumerate(parameters) if isinstance(p, Slot)],
+            [(i, p) for i, p in enumerate(parameters) if isinstance(p, Bound)],
+        )
+
+
+def _shared_storage(linears: Sequence[UOp]) -> list[dict[UOp, Argument]]:
+    """Return storage for what each LINEAR declares. They run one after the other, so the n-th
+    declaration of a device may be the same memory in all of them.
+    """
+    declared: list[dict[UOp, tuple[str, int]]] = []
+    needed: dict[tuple[str, int], int] = {}
+    for linear in linears:
+        own: dict[UOp, tuple[str, int]] = {}
+        count: dict[str, int] = {}
+        for base in [base_of(a) for call in linear.src for a in call.src[1:]]:
+            if base.op is Ops.BUFFER and base not in own:
+                device: str = base.arg.device
+                key = own[base] = (device, count.get(device, 0))
+                count[device] = key[1] + 1
+                needed[key] = max(needed.get(key, 0), base.arg.size * base.dtype.itemsize)
+        declared.append(own)
+    roots = {key: Buffer(key[0], nbytes, dtypes.uint8) for key, nbytes in needed.items()}
+    return [
+        {base: roots[key].view(base.arg.size, base.dtype, 0) for base, key in own.items()}
+        for own in declared
+    ]

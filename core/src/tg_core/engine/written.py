@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tg_core.engine.arguments import parse_argument
+from tg_core.hcq.arguments import parse_argument
 from tg_core.uop.ops import Ops, UOp
 
 

@@ -88,7 +88,11 @@ class InterpreterRenderer(Renderer):
         for uop in linear.src:
             if uop.const_value is not None or uop.op is Ops.NOOP:
                 # a constant has its row where it stands, not at its first use: that may be in a loop that runs zero times
-                if uop.const_value is not None and uop.const_value is not Invalid and not dtypes.is_weak(uop.dtype):
+                if (
+                    uop.const_value is not None
+                    and uop.const_value is not Invalid
+                    and not dtypes.is_weak(uop.dtype)
+                ):
                     number(uop)
                 continue
             if uop.op not in _KNOWN:

@@ -70,6 +70,18 @@ def lane_index(uop: UOp) -> int | None:
     return None if value is None else int(value)  # type: ignore[arg-type]  # Invalid is no lane
 
 
+def foreign_function(call: UOp) -> UOp:
+    """Return the CUSTOM_FUNCTION of a call through a pointer.
+
+    Raises:
+        CompileError: the call has another body, or the function no pointer.
+    """
+    function = call.src[0]
+    if function.op is not Ops.CUSTOM_FUNCTION or len(function.src) != 1:
+        raise CompileError(f"CALL: expected a function with its pointer, found {function.op.name}")
+    return function
+
+
 def is_storage(uop: UOp) -> bool:
     """Tell whether a node names storage rather than a value."""
     return uop.op is Ops.BUFFER or (uop.op is Ops.PARAM and uop.shape != ())

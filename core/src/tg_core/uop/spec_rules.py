@@ -22,7 +22,7 @@ REDUCERS = (Ops.ADD, Ops.MUL, Ops.MAX)
 """Operations that a reduction may combine with."""
 CALL_BODIES = frozenset((Ops.SINK, Ops.PROGRAM, Ops.COPY, Ops.LINEAR, Ops.CUSTOM_FUNCTION))
 """What a CALL may run."""
-EFFECTS = frozenset((Ops.STORE, Ops.GROUP, Ops.NOOP, Ops.INS, Ops.END))
+EFFECTS = frozenset((Ops.STORE, Ops.GROUP, Ops.NOOP, Ops.INS, Ops.END, Ops.CALL))
 """What a GROUP collects."""
 _VIEWS = GroupOp.Movement | {Ops.BITCAST, Ops.AFTER, Ops.MSELECT, Ops.MULTI, Ops.DETACH}
 _STORAGE = frozenset((Ops.BUFFER, Ops.PARAM, Ops.MSTACK, Ops.CUSTOM_FUNCTION, Ops.CALL))
@@ -290,9 +290,7 @@ def group_rule(u: UOp) -> str | None:
     """Require effects."""
     for source in u.src:
         if source.op not in EFFECTS:
-            return (
-                f"GROUP collects stores, groups, NOOPs, instructions, ENDs; found {source.op.name}"
-            )
+            return f"GROUP collects stores, groups, NOOPs, instructions, ENDs, calls; found {source.op.name}"
     return None
 
 

@@ -19,3 +19,12 @@ class CPUDevice(Compiled):
         from tg_cpu.program import CPUProgram
 
         return CPUProgram(name, binary, len(info.params) + len(info.variables))
+
+    def program_address(self, program: CPUProgram) -> int:
+        return program.address
+
+    def runner_address(self) -> int:
+        # compiled at the first kernel of several chunks, not before
+        from tg_cpu.pool import pool
+
+        return pool().run_address

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tg_core.errors import CompileError
 from tg_core.renderer.api import Renderer
+from tg_core.renderer.cstyle.calls import call
 from tg_core.renderer.cstyle.expressions import HELPERS, expression
 from tg_core.renderer.cstyle.kernel import CKernel
 from tg_core.renderer.cstyle.names import C_TYPES
@@ -75,7 +76,7 @@ class CStyleRenderer(Renderer):
         kernel = CKernel(self)
         head = self.signature(name, kernel, linear)
         for uop in linear.src:
-            if uop.op not in (Ops.PARAM, Ops.NOOP) and uop.const_value is None:
+            if uop.op not in (Ops.PARAM, Ops.NOOP, Ops.CUSTOM_FUNCTION) and uop.const_value is None:
                 self._statement(kernel, uop)
         if kernel.loops:
             raise CompileError(f"{name}: {len(kernel.loops)} loops are open")
@@ -101,6 +102,8 @@ class CStyleRenderer(Renderer):
         elif uop.op is Ops.STORE:
             cell, value, *gate = (kernel.operand(s) for s in uop.src)
             kernel.line(f"{f'if ({gate[0]}) ' if gate else ''}{cell} = {value};")
+        elif uop.op is Ops.CALL:
+            call(kernel, uop)
         elif uop.op is Ops.BARRIER:
             kernel.line(self.barrier() or ";")
         else:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from tg_core.dtype import dtypes
 from tg_core.errors import CompileError
 from tg_core.renderer.api import ARITHMETIC_OPS, Renderer
-from tg_core.renderer.llvm_ir import arithmetic, control, conversions, integers, lanes, memory
+from tg_core.renderer.llvm_ir import (
+    arithmetic,
+    calls,
+    control,
+    conversions,
+    integers,
+    lanes,
+    memory,
+)
 from tg_core.renderer.llvm_ir.kernel import Kernel
 from tg_core.renderer.utils import arguments_of
 from tg_core.uop.ops import Ops
@@ -25,7 +33,9 @@ LLVM_OPS = ARITHMETIC_OPS | {Ops.FLOORDIV, Ops.FLOORMOD, Ops.MULACC}
 
 
 def _render_nothing(kernel: Kernel, uop: UOp) -> None:
-    """Constants are written where they are used; arguments are read by the header."""
+    """Constants are written where they are used, functions where they are called; arguments are
+    read by the header.
+    """
 
 
 RULES: Mapping[Ops, Rule] = {
@@ -33,6 +43,8 @@ RULES: Mapping[Ops, Rule] = {
     Ops.NOOP: _render_nothing,
     Ops.PARAM: _render_nothing,
     Ops.BARRIER: _render_nothing,
+    Ops.CUSTOM_FUNCTION: _render_nothing,
+    Ops.CALL: calls.render_call,
     Ops.SPECIAL: control.render_chunk,
     Ops.BUFFER: control.render_buffer,
     Ops.RANGE: control.render_range,

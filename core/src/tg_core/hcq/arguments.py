@@ -1,6 +1,4 @@
-"""What a call's argument node means at run time: storage, a part of it, or the value of a
-variable.
-"""
+"""What the arguments of a call mean: storage, a part of it, or the value of a variable."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Argument(NamedTuple):
-    """One argument of one call, resolved as far as is possible without storage."""
+    """One storage argument of one call, resolved as far as is possible without storage."""
 
     base: UOp
     """The PARAM or BUFFER."""
@@ -30,6 +28,20 @@ class Argument(NamedTuple):
     """Whether it is all of the base in the base's dtype."""
 
 
+def base_of(argument: UOp) -> UOp:
+    """Return the PARAM or BUFFER of an argument.
+
+    Raises:
+        ScheduleError: the node is no run of storage.
+    """
+    base = argument
+    while base.op in (Ops.SHRINK, Ops.BITCAST, Ops.AFTER):
+        base = base.src[0]
+    if base.op not in (Ops.PARAM, Ops.BUFFER):
+        raise ScheduleError(f"call: argument {argument.op.name} over {base.op.name} is no storage")
+    return base
+
+
 def parse_argument(node: UOp) -> Argument:
     """Split a storage argument into its base and the part of it.
 
@@ -37,30 +49,31 @@ def parse_argument(node: UOp) -> Argument:
         ScheduleError: the node is no run of storage.
     """
     dtype, size = node.dtype, int(node.shape[0])  # type: ignore[arg-type]  # storage has a static size
-    offset, whole, current = 0, True, node
-    while current.op in (Ops.SHRINK, Ops.BITCAST, Ops.AFTER):
+    base, offset, whole, current = base_of(node), 0, True, node
+    while current is not base:
         if current.op is Ops.SHRINK:
             offset += current.marg[0][0] * current.dtype.itemsize
         whole = whole and current.op is Ops.AFTER
         current = current.src[0]
-    if current.op not in (Ops.PARAM, Ops.BUFFER):
-        raise ScheduleError(f"call: argument {node.op.name} over {current.op.name} is no storage")
-    return Argument(current, offset, size, dtype, whole)
+    return Argument(base, offset, size, dtype, whole)
 
 
-def resolve(
-    argument: Argument, arguments: Sequence[Buffer | int], temporaries: dict[UOp, Buffer]
-) -> Buffer:
+def resolve(argument: Argument, arguments: Sequence[Buffer | int]) -> Buffer:
     """Return the buffer of an argument.
 
     Args:
-        argument: what to resolve.
-        arguments: of the schedule, by parameter slot.
-        temporaries: storage of the schedule's own buffers.
+        argument: a PARAM or a part of one.
+        arguments: of the LINEAR, by parameter slot.
     """
-    base = argument.base
-    buffer = arguments[base.arg.slot] if base.op is Ops.PARAM else temporaries[base]
+    buffer = arguments[argument.base.arg.slot]
     assert not isinstance(buffer, int)
     if argument.whole:
         return buffer
     return buffer.view(argument.size, argument.dtype, argument.offset)
+
+
+def call_device(call: UOp) -> str:
+    """Return the device that carries out a call: that of its first storage argument."""
+    device = call.src[1].device
+    assert isinstance(device, str)
+    return device

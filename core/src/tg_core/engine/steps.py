@@ -1,0 +1,121 @@
+"""What a LINEAR runs as: launches, copies, and batches of launches."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from tg_core.config import DEBUG, JIT, PROFILE
+from tg_core.device import Buffer, GlobalCounters, copy_buffer
+from tg_core.engine.report import report_copy, report_kernel
+from tg_core.hcq import (
+    LaunchSize,
+    call_device,
+    is_batch,
+    link_batch,
+    load_program,
+    parse_argument,
+    resolve,
+)
+from tg_core.uop.ops import Ops, UOp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tg_core.uop.ops import ProgramInfo, sint
+
+
+class KernelStep:
+    """A launch with everything resolved but storage and the values of variables."""
+
+    def __init__(self, call: UOp) -> None:
+        program = call.src[0]
+        self.device = call_device(call)
+        self.info: ProgramInfo = program.arg
+        self.program = load_program(self.device, program)
+        self.buffers = [parse_argument(call.src[1 + slot]) for slot in self.info.params]
+        self.slots = [call.src[1 + v.arg.slot].arg.slot for v in self.info.variables]
+        """Of the values of the program's variables."""
+        self.static = all(isinstance(s, int) for s in self._sizes())
+        self.sizes = [s if isinstance(s, int) else LaunchSize(s) for s in self._sizes()]
+
+    def _sizes(self) -> tuple[sint, ...]:
+        return (*self.info.global_size, *self.info.local_size)
+
+    def run(self, arguments: Sequence[Buffer | int]) -> None:
+        """Launch, and report if asked to."""
+        buffers = [resolve(a, arguments) for a in self.buffers]
+        opaques = [b.ensure_allocated().opaque for b in buffers]
+        values: tuple[Any, ...] = tuple([arguments[slot] for slot in self.slots])
+        global_size: Any = self.info.global_size
+        local_size: Any = self.info.local_size
+        if not self.static:
+            bound = dict(zip(self.info.variables, values, strict=True))
+            sizes = [s if isinstance(s, int) else s.value(bound) for s in self.sizes]
+            global_size, local_size = tuple(sizes[:3]), tuple(sizes[3:])
+        wait = DEBUG.value >= 2
+        started = time.perf_counter()
+        elapsed = self.program(opaques, values, global_size, local_size, wait)
+        GlobalCounters.kernel_count += 1
+        GlobalCounters.flops += self.info.estimates.flops
+        GlobalCounters.memory_bytes += self.info.estimates.bytes
+        if wait:
+            seconds = elapsed if elapsed is not None else time.perf_counter() - started
+            GlobalCounters.time_sum += seconds
+            report_kernel(self.device, self.info, seconds)
+
+
+class CopyStep:
+    """A copy with everything resolved but storage."""
+
+    def __init__(self, call: UOp) -> None:
+        self.destination, self.source = parse_argument(call.src[1]), parse_argument(call.src[2])
+
+    def run(self, arguments: Sequence[Buffer | int]) -> None:
+        """Copy, and report if asked to."""
+        destination = resolve(self.destination, arguments)
+        source = resolve(self.source, arguments).ensure_allocated()
+        started = time.perf_counter()
+        copy_buffer(destination, source)
+        if DEBUG.value >= 2:
+            report_copy(destination, source, time.perf_counter() - started)
+
+
+class BatchStep:
+    """Launches that are one native call, unless each is to be seen by itself.
+
+    Args:
+        call: a batch.
+        fixed: storage that is the same at every run, by slot.
+    """
+
+    def __init__(self, call: UOp, fixed: Mapping[int, Buffer]) -> None:
+        self.call = call
+        self.linked = link_batch(call, fixed)
+        self.slots = [parameter.arg.slot for parameter in call.src[1:]]
+        self._singles: list[Step] | None = None
+
+    def run(self, arguments: Sequence[Buffer | int]) -> None:
+        """Launch everything."""
+        alone = DEBUG.value >= 2 or PROFILE.value or JIT.value == 2
+        if alone or not self.linked.run(arguments):
+            if self._singles is None:
+                self._singles = [step_of(call, {}) for call in self.call.src[0].src]
+            own = [arguments[slot] for slot in self.slots]
+            for step in self._singles:
+                step.run(own)
+
+
+Step = KernelStep | CopyStep | BatchStep
+
+
+def step_of(call: UOp, fixed: Mapping[int, Buffer]) -> Step:
+    """Link one call of a compiled LINEAR.
+
+    Args:
+        call: a batch, or the call of a program or copy.
+        fixed: storage that is the same at every run, by slot.
+    """
+    if is_batch(call):
+        return BatchStep(call, fixed)
+    return CopyStep(call) if call.src[0].op is Ops.COPY else KernelStep(call)

@@ -1,0 +1,81 @@
+"""LINEAR of compiled calls -> LINEAR in which runs of calls that one host program can make are one
+call.
+
+A batch is `CALL(LINEAR(calls...), parameters...)`; its body numbers its own parameters. Every other
+call stays as it is and ends the batch before it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.device import Device
+from tg_core.errors import ScheduleError
+from tg_core.hcq.arguments import base_of, call_device
+from tg_core.hcq.parametrize import parametrize
+from tg_core.plugins import Capability
+from tg_core.uop.ops import CallInfo, Ops, UOp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg_core.uop.ops import ProgramInfo
+
+
+def is_host_call(call: UOp) -> bool:
+    """Tell whether a call is one of a native function of this process: a compiled kernel, of a
+    device that runs such in program order, launched along one axis at most.
+    """
+    if call.src[0].op is not Ops.PROGRAM:
+        return False
+    info: ProgramInfo = call.src[0].arg
+    if any(size != 1 for size in (*info.global_size[1:], *info.local_size)):
+        return False
+    return Capability.HOST_CALL in Device[call_device(call)].capabilities
+
+
+def is_batch(call: UOp) -> bool:
+    """Tell whether a call is a batch."""
+    return call.src[0].op is Ops.LINEAR
+
+
+def batch(linear: UOp, least: int = 1) -> UOp:
+    """Join maximal runs of host calls.
+
+    Args:
+        linear: of calls over parameters.
+        least: shorter runs stay single calls.
+    """
+    joined: list[UOp] = []
+    run: list[UOp] = []
+
+    def finish() -> None:
+        if len(run) < least:
+            joined.extend(run)
+        elif run:
+            joined.append(_batch_of(run))
+        run.clear()
+
+    for call in linear.src:
+        if is_host_call(call):
+            run.append(call)
+        else:
+            finish()
+            joined.append(call)
+    finish()
+    return UOp(Ops.LINEAR, tuple(joined))
+
+
+def _batch_of(calls: list[UOp]) -> UOp:
+    parameters: dict[int, UOp] = {}
+    for call in calls:
+        for argument in call.src[1:]:
+            base = base_of(argument)
+            parameters[base.arg.slot] = base
+    slots: Sequence[int] = range(1 << 31)
+    body, used = parametrize([(UOp(Ops.LINEAR, tuple(calls)), slots, _undeclared)])
+    return UOp.call(body, *[parameters[slot] for slot in used], info=CallInfo("host_calls"))
+
+
+def _undeclared(buffer: UOp) -> int:
+    raise ScheduleError(f"batch: storage {buffer.arg} is no parameter")

@@ -1,0 +1,47 @@
+"""The device that runs host programs, and their compiled form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.codegen import compile_program
+from tg_core.config import HCQ_RUNTIME_DEV, Context
+from tg_core.device import Device
+from tg_core.errors import DeviceError
+from tg_core.hcq.programs import load_program
+from tg_core.plugins import Capability
+
+if TYPE_CHECKING:
+    from tg_core.device import Program
+    from tg_core.uop.ops import UOp
+
+_NEEDED = (Capability.PROGRAMS, Capability.HOST_CALL, Capability.HOST_VISIBLE)
+
+
+def runtime_device() -> str:
+    """Return the name of the device that runs host programs, `HCQ_RUNTIME_DEV`.
+
+    Raises:
+        DeviceNotFound: there is no such device.
+        DeviceError: its programs are no native functions of this process.
+    """
+    name = Device.canonicalize(HCQ_RUNTIME_DEV.value)
+    missing = [c.name for c in _NEEDED if c not in Device[name].capabilities]
+    if missing:
+        raise DeviceError(f"HCQ_RUNTIME_DEV: {name} cannot run host programs, no {missing[0]}")
+    return name
+
+
+def compile_host_program(body: UOp) -> Program:
+    """Return a host program, compiled for the runtime device like any kernel and loaded.
+
+    Args:
+        body: a kernel SINK.
+
+    Raises:
+        CompileError: the runtime device's renderer does not take it.
+    """
+    name = runtime_device()
+    # positions come from tables that core itself has written, which no check can see
+    with Context(CHECK_OOB=0):
+        return load_program(name, compile_program(body, Device[name].renderer))
