@@ -154,7 +154,10 @@ def _normalized(u: UOp, operands: list[UOp], conjunction: bool) -> UOp | None:
                     return UOp.const(True)
         kept.append(operand)
     result: UOp | None = None
-    for operand in in_order(kept):
+    # a constant next to a vector cannot stand for it and stays; on the right, as everywhere
+    constants = [operand for operand in kept if operand.op is Ops.CONST]
+    others = [operand for operand in kept if operand.op is not Ops.CONST]
+    for operand in [*in_order(others), *constants]:
         result = operand if result is None else UOp(u.op, (result, operand))
     return None if result is u or result is None or result.shape != u.shape else result
 
