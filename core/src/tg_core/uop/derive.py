@@ -35,7 +35,9 @@ class derived(Generic[T]):  # noqa: N801 - used as a decorator
         name = self.name
         for source in node.src:
             if name not in source.__dict__:
-                break
+                if source.src:
+                    break
+                source.__dict__[name] = self.function(source)
         else:
             # nearly always: graphs are built and rewritten sources first
             value: T = self.function(node)

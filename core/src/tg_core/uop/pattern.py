@@ -200,11 +200,17 @@ class PatternMatcher:
     A function's parameters name the pattern's nodes; a parameter `ctx` receives the context of the
     rewrite. It returns the replacement, or None to decline. Matchers add with `+` and are
     immutable. Each is compiled, per operation on first use, to straight-line Python.
+
+    Args:
+        rules: the rules, in order.
+        mark: for rules that look at nothing but the node: the entry of a node's dictionary that
+            says that its whole graph is final under them, so that no rewrite enters it again. A sum
+            of matchers has none.
     """
 
-    def __init__(self, rules: Iterable[tuple[UPat, Rewrite]] = ()) -> None:
+    def __init__(self, rules: Iterable[tuple[UPat, Rewrite]] = (), mark: str | None = None) -> None:
         self.rules: tuple[tuple[UPat, Rewrite], ...] = tuple(rules)
-        self._compiled: dict[tuple[Ops, bool], Callable[[UOp, Any], UOp | None] | None] = {}
+        self.mark = mark
         self._table: list[Any] = [_UNSET] * (max(Ops) + 1)
 
     def __add__(self, other: PatternMatcher) -> PatternMatcher:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.errors import RewriteError
 from tg_core.uop.graph import has_own_body
+from tg_core.uop.opcodes import Ops
 from tg_core.uop.record import recorder
 from tg_core.uop.uop import UOp
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from tg_core.uop.pattern import PatternMatcher
 
+_CALL = Ops.CALL
 _ENTER, _SOURCES_DONE, _RESULT_DONE = 0, 1, 2
 _BUDGET = 1000
 """Rewrites of one node, results of its results included, before the rules are taken to loop."""
@@ -60,6 +62,7 @@ def graph_rewrite(
         ctx,
         walk,
         enter_calls,
+        None if before is not None or walk or enter_calls or ctx is not None else matcher.mark,
     )
 
 
@@ -68,7 +71,13 @@ Lookup = Any
 
 
 def _rewrite(
-    root: UOp, before: Lookup, after: Lookup, ctx: Any, walk: bool, enter_calls: bool
+    root: UOp,
+    before: Lookup,
+    after: Lookup,
+    ctx: Any,
+    walk: bool,
+    enter_calls: bool,
+    mark: str | None = None,
 ) -> UOp:
     done: dict[UOp, UOp] = {}
     open_results: dict[UOp, int] = {}
@@ -81,9 +90,12 @@ def _rewrite(
             done[node] = done[current]
             continue
         if state == _ENTER:
+            if mark in node.__dict__:
+                done[node] = node
+                continue
             if before is not None:
                 current = _apply_before(node, before, ctx, walk)
-            skips = not enter_calls and has_own_body(current)
+            skips = current.op is _CALL and not enter_calls and has_own_body(current)
             sources = current.src[1:] if skips else current.src
             pending = [s for s in sources if s not in done]
             # what a rule returns is mostly made of finished nodes and needs no second turn
@@ -98,6 +110,8 @@ def _rewrite(
             done[node] = rebuilt
             if not walk and before is None:
                 done[rebuilt] = rebuilt
+                if mark is not None:
+                    rebuilt.__dict__[mark] = True
         elif walk:
             done[node] = result
         elif result in done:
@@ -132,7 +146,7 @@ def _apply_before(node: UOp, before: Lookup, ctx: Any, walk: bool) -> UOp:
 
 def _with_sources(node: UOp, done: dict[UOp, UOp], enter_calls: bool) -> UOp:
     src = node.src
-    if not enter_calls and has_own_body(node):
+    if node.op is _CALL and not enter_calls and has_own_body(node):
         replaced = (src[0], *[done[s] for s in src[1:]])
         return node if replaced == src else UOp(node.op, replaced, node.arg, node.tag)
     for source in src:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tg_core.uop.pattern import PatternMatcher
 from tg_core.uop.rewrite import graph_rewrite
 from tg_core.uop.symbolic.choice import choices
 from tg_core.uop.symbolic.comparison import comparison
@@ -18,21 +19,26 @@ from tg_core.uop.symbolic.sums import sums
 from tg_core.uop.symbolic.truncation import truncation
 from tg_core.uop.uop import UOp
 
-symbolic_simple = constant_folding + integer_identities + identities
+symbolic_simple = PatternMatcher(
+    (constant_folding + integer_identities + identities).rules, mark="_final_symbolic_simple"
+)
 """Constant folding and identities: sound for every dtype, at every stage."""
 
-symbolic = (
-    invalid_operands
-    + sums
-    + division
-    + truncation
-    + comparison
-    + constant_folding
-    + identities
-    + invalid_values
-    + logic
-    + nested_choices
-    + choices
+symbolic = PatternMatcher(
+    (
+        invalid_operands
+        + sums
+        + division
+        + truncation
+        + comparison
+        + constant_folding
+        + identities
+        + invalid_values
+        + logic
+        + nested_choices
+        + choices
+    ).rules,
+    mark="_final_symbolic",
 )
 """`symbolic_simple` and the algebra of integers and bools, which comes first: it decides most."""
 
