@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 import pytest
-from codegen_kernels import GRID, LEAN, SIMD, run
+from codegen_kernels import GRID, GROUPS, LEAN, SIMD, run
 from codegen_samples import SAMPLES, Sample
 from kernel_eval import KernelEvaluator
 
@@ -18,8 +18,8 @@ from tg_core.codegen.utils import axis_type
 from tg_core.renderer.api import Renderer
 from tg_core.uop.ops import AxisType, KernelInfo, Ops, UOp
 
-SIZES = [(3, 5, 4), (8, 16, 8), (17, 35, 9), (1, 33, 2), (12, 1, 6)]
-TARGETS = {"simd": SIMD, "lean": LEAN, "grid": GRID}
+SIZES = [(3, 5, 4), (8, 16, 8), (17, 35, 9), (1, 33, 2), (12, 1, 6), (2, 128, 64)]
+TARGETS = {"simd": SIMD, "lean": LEAN, "grid": GRID, "groups": GROUPS}
 
 
 def check(sample: Sample, renderer: Renderer, opts: tuple[Opt, ...] | None = None) -> UOp:

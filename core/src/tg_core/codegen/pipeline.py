@@ -15,6 +15,7 @@ from tg_core.codegen.decompositions.emulate_narrow_floats import (
 from tg_core.codegen.expand_copies import expand_copies
 from tg_core.codegen.expand_vectors import expand_vectors
 from tg_core.codegen.linearize import linearize
+from tg_core.codegen.lower_group_reduce import lower_group_reduce
 from tg_core.codegen.lower_grid_to_special import lower_grid_to_special
 from tg_core.codegen.lower_reduce_to_accumulators import lower_reduce_to_accumulators
 from tg_core.codegen.lower_weak_to_ints import lower_weak_to_ints
@@ -46,6 +47,7 @@ pipeline: Final[tuple[Pass, ...]] = (
     Pass("decompose-ops", decompose_ops),
     Pass("store-as-integers", store_as_integers),
     Pass("expand-copies", target_independent(expand_copies)),
+    Pass("lower-group-reduce", target_independent(lower_group_reduce)),
     Pass("lower-grid-to-special", lower_grid_to_special),
     Pass("expand-vectors", expand_vectors),
     Pass("fold-expanded", target_independent(fold_expanded)),

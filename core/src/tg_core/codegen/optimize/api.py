@@ -24,6 +24,8 @@ class OptKind(Enum):
     """
     LOCAL = "local"
     """The last `amount` values become work items of a group."""
+    GROUP = "group"
+    """The last `amount` values of a reduce range become work items of a group that share the reduction."""
     CHUNK = "chunk"
     """The range becomes grid indices, each of which runs `amount` consecutive values."""
 
@@ -53,5 +55,6 @@ AXIS_TYPES: Final = {
     OptKind.UPCAST: AxisType.UPCAST,
     OptKind.UNROLL: AxisType.UNROLL,
     OptKind.LOCAL: AxisType.LOCAL,
+    OptKind.GROUP: AxisType.GROUP_REDUCE,
     OptKind.CHUNK: AxisType.GLOBAL,
 }

@@ -152,7 +152,7 @@ def _apply(sink: UOp, opt: Opt) -> UOp:
         raise CompileError(f"optimisation: {opt} asks for more than the {size} values of the range")
     if size is not None and size % opt.amount == 0:
         return _divide(sink, rng, opt.amount, kind)
-    if opt.kind is OptKind.LOCAL:
+    if opt.kind in (OptKind.LOCAL, OptKind.GROUP):
         raise CompileError(f"optimisation: {opt} does not divide the range of {size}")
     peeler = _Peeler(sink, rng, opt.amount, kind)
     return separate_reused_ranges(map_graph(sink, peeler.visit))

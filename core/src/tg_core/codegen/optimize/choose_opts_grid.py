@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from tg_core.codegen.optimize.analyze_kernel import Kernel, analyze_kernel
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _LOCAL_SIZES: Final = (256, 128, 64, 32, 16, 8)
 _TILE: Final = 4
+_FEW_OUTPUTS: Final = 2048
+_LONG_REDUCTION: Final = 64
 
 
 def _grid_ranges(kernel: Kernel) -> list[list[UOp]]:
@@ -52,12 +55,32 @@ def choose_opts_grid(sink: UOp, renderer: Renderer) -> tuple[Opt, ...]:
         return ()
     opts: list[Opt] = []
     if renderer.has_local and len(grids) == 1:
-        opts.extend(_tiles(kernel, grids[0]))
-        opts.extend(_locals(grids[0], opts, renderer))
+        group = _group(kernel, grids[0], renderer)
+        if group is not None:
+            opts.append(group)
+        else:
+            opts.extend(_tiles(kernel, grids[0]))
+            opts.extend(_locals(grids[0], opts, renderer))
     taken = {opt.axis for opt in opts if opt.amount == 0}
     for grid in grids:
         opts.extend(Opt(OptKind.CHUNK, r.arg[:-1], 1) for r in grid if r.arg[:-1] not in taken)
     return tuple(opts)
+
+
+def _group(kernel: Kernel, grid: list[UOp], renderer: Renderer) -> Opt | None:
+    """Choose to share a long reduction among work items where the outputs alone are too few."""
+    outputs = math.prod(greatest_size(r) for r in grid)
+    if outputs > _FEW_OUTPUTS or len(kernel.reductions) != 1:
+        return None
+    nest = kernel.reductions[0]
+    for rng in reversed(nest.own):
+        size = constant_size(rng)
+        if size is None or size < _LONG_REDUCTION:
+            continue
+        for items in _LOCAL_SIZES:
+            if size % items == 0 and items <= renderer.local_max[0] and items * nest.widest <= renderer.shared_bytes:
+                return Opt(OptKind.GROUP, rng.arg[:-1], items if items < size else 0)
+    return None
 
 
 def _tiles(kernel: Kernel, grid: list[UOp]) -> list[Opt]:
