@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from tg_core.dtype import dtypes
 from tg_core.errors import GradientError
-from tg_core.tensor.gradient_rules import RULES
+from tg_core.tensor.custom import call_gradient
+from tg_core.tensor.gradient_rules import RULES, Rule
 from tg_core.tensor.inline_calls import inline_calls
 from tg_core.uop.mixin.reduce import accumulation_dtype
 from tg_core.uop.ops import Ops, UOp
@@ -43,6 +44,21 @@ def _fit(grad: UOp, source: UOp) -> UOp:
     return grad if dtypes.is_weak(source.dtype) else grad.cast(source.dtype)
 
 
+def _rule_of(node: UOp) -> Rule:
+    rule = RULES.get(node.op)
+    if rule is None:
+        raise GradientError(
+            f"gradient: {node.op.name} of shape {node.shape} has no derivative, "
+            "detach() what should not be differentiated"
+        )
+    return rule
+
+
+def _add(grads: dict[UOp, UOp], node: UOp, contribution: UOp) -> None:
+    known = grads.get(node)
+    grads[node] = contribution if known is None else known + contribution
+
+
 def compute_gradients(root: UOp, seed: UOp, targets: Sequence[UOp]) -> list[UOp | None]:
     """Return the gradient of `sum(root * seed)` with respect to each target.
 
@@ -57,27 +73,30 @@ def compute_gradients(root: UOp, seed: UOp, targets: Sequence[UOp]) -> list[UOp 
     Raises:
         GradientError: an op between root and a target has no derivative.
     """
-    root = inline_calls(root)
+    root, *targets = inline_calls(UOp.sink(root, *targets)).src
     path = _path_to(root, targets)
     on_path = set(path)
     grads: dict[UOp, UOp] = {}
+    of_states: dict[UOp, dict[UOp, UOp]] = {}
     if root in on_path:
         grads[root] = seed
     for node in reversed(path):
         grad = grads.get(node)
         if grad is None or not any(source in on_path for source in node.src):
             continue
-        rule = RULES.get(node.op)
-        if rule is None:
-            raise GradientError(
-                f"gradient: {node.op.name} of shape {node.shape} has no derivative, "
-                "detach() what should not be differentiated"
-            )
-        for source, contribution in zip(node.src, rule(node, grad), strict=True):
+        if node.op is Ops.CALL:
+            contributions = call_gradient(node, of_states[node])
+        else:
+            contributions = _rule_of(node)(node, grad)
+        for source, contribution in zip(node.src, contributions, strict=True):
             if contribution is None or source not in on_path:
+                continue
+            if source.op is Ops.CALL:
+                # a call has one gradient for each state it leaves
+                _add(of_states.setdefault(source, {}), node.src[0], contribution)
+                grads[source] = contribution
                 continue
             if source.op is not Ops.STORE:
                 contribution = _fit(contribution, source)
-            known = grads.get(source)
-            grads[source] = contribution if known is None else known + contribution
+            _add(grads, source, contribution)
     return [grads.get(target) for target in targets]

@@ -225,6 +225,10 @@ def _after(node: UOp, grad: UOp) -> Gradients:
     gradients: list[UOp | None] = [None] * len(node.src)
     for position in range(len(node.src) - 1, 0, -1):
         write = node.src[position]
+        if write.op is Ops.CALL:
+            # a kernel may write all of its storage: what was there is an argument of the call
+            gradients[position] = grad
+            return tuple(gradients)
         if write.op is not Ops.STORE:
             continue
         gradients[position] = grad

@@ -6,6 +6,7 @@ Only bodies of tensor operations are inlined; a hand-written kernel stays.
 
 from __future__ import annotations
 
+from tg_core.tensor.custom import has_own_gradient
 from tg_core.uop.graph import toposort, with_sources
 from tg_core.uop.ops import KernelInfo, Ops, UOp
 
@@ -30,6 +31,8 @@ def _is_result(node: UOp) -> bool:
     if node.op is not Ops.AFTER or len(node.src) != 2 or node.src[1].op is not Ops.CALL:
         return False
     body = node.src[1].src[0]
+    if has_own_gradient(node.src[1]):
+        return False
     return body.op is Ops.SINK and not isinstance(body.arg, KernelInfo)
 
 

@@ -13,6 +13,7 @@ from tg_core.tensor import data as tensor_data
 from tg_core.tensor.autograd import AutogradMethods
 from tg_core.tensor.convert import ConvertMethods
 from tg_core.tensor.creation import CreationMethods
+from tg_core.tensor.custom import CustomMethods
 from tg_core.tensor.index_data import IndexDataMethods
 from tg_core.tensor.inplace import InplaceMethods
 from tg_core.tensor.random import RandomMethods
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 class Tensor(
     AutogradMethods,
+    CustomMethods,
     StorageMethods,
     IndexDataMethods,
     InplaceMethods,
