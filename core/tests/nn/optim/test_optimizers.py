@@ -9,6 +9,7 @@ import pytest
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ConfigError, GradientError
+from tg_core.jit import TinyJit
 from tg_core.nn.optim import SGD, Adam, AdamW, Optimizer
 from tg_core.tensor import Tensor
 
@@ -175,3 +176,23 @@ def test_settings_out_of_range_are_errors_invalid(
 def test_nothing_to_optimize_is_an_error_invalid() -> None:
     with pytest.raises(ConfigError, match="no float tensor"):
         Adam([Tensor([1], dtype="int32")])
+
+
+def test_steps_replay_in_a_jit() -> None:
+    """Seven steps, five of them replayed, follow the formula as eager steps do."""
+    parameter, target = new_parameter(), Tensor(TARGET.tolist(), dtype="float32").realize()
+    optimizer = AdamW([parameter], lr=0.05)
+
+    @TinyJit
+    def step(goal: Tensor) -> Tensor:
+        optimizer.zero_grad()
+        loss = ((parameter - goal).square().square().sum() / 4).backward()
+        return loss.realize(*optimizer.schedule_step())
+
+    reference = reference_adamw(0.05, weight_decay=0.01)
+    for number in range(7):
+        step(target)
+        expected = next(reference)
+        np.testing.assert_allclose(
+            parameter.numpy(), expected, rtol=2e-5, atol=2e-6, err_msg=f"step {number + 1}"
+        )
