@@ -1,8 +1,9 @@
 """Kernels for the tests of code generation, and a way to run them with every access checked.
 
 `SIMD` describes a processor with vector registers and only plain arithmetic; `LEAN` one that lacks
-even the simple ops; `GRID` one with a grid of work items, `GROUPS` one whose work items come in groups. Their linear programs run on the
-interpreter, which checks bounds and knows every op, so a difference is a fault of code generation.
+even the simple ops; `GRID` one with a grid of work items, `GROUPS` one whose work items come in
+groups. Their linear programs run on the interpreter, which checks bounds and knows every op, so a
+difference is a fault of code generation.
 """
 
 from __future__ import annotations
@@ -71,7 +72,12 @@ GRID = DescribedTarget(
     storage_dtypes=_ORDINARY,
 )
 GROUPS = replace(
-    GRID, name="GROUPS", has_local=True, local_max=(64, 64, 64), shared_bytes=1 << 15, target=Target("groups")
+    GRID,
+    name="GROUPS",
+    has_local=True,
+    local_max=(64, 64, 64),
+    shared_bytes=1 << 15,
+    target=Target("groups"),
 )
 
 
@@ -117,7 +123,10 @@ def run(sink: UOp, renderer: Renderer, *arrays: np.ndarray, values: tuple[int, .
     text = InterpreterRenderer().render(program.arg.name, program.src[1])
     used = [arrays[slot] for slot in program.arg.params]
     given = {v: UOp.const(value) for v, value in zip(program.arg.variables, values, strict=True)}
-    grid = tuple(s if isinstance(s, int) else int(simplify(s.substitute(given)).vmax) for s in program.arg.global_size)
+    grid = tuple(
+        s if isinstance(s, int) else int(simplify(s.substitute(given)).vmax)
+        for s in program.arg.global_size
+    )
     InterpreterProgram(program.arg.name, text.encode())(used, values, grid, program.arg.local_size)
     return program.src[1]
 

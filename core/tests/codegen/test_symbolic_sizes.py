@@ -33,7 +33,9 @@ def test_elementwise_up_to_a_variable(renderer: Renderer, count: int) -> None:
 @pytest.mark.parametrize("count", [1, 5, 31, 32, 64])
 def test_sum_up_to_a_variable(renderer: Renderer, count: int) -> None:
     i, r = loop(3, 0), reduce_loop(variable(), 1)
-    sink = kernel(param(0, 3).index(i).store(load(param(1, 192), i * 64 + r).reduce(Ops.ADD, r)).end(i))
+    sink = kernel(
+        param(0, 3).index(i).store(load(param(1, 192), i * 64 + r).reduce(Ops.ADD, r)).end(i)
+    )
     x = np.arange(192, dtype=np.float32)
     out = np.zeros(3, np.float32)
     run(sink, renderer, out, x, values=(count,))
@@ -52,7 +54,9 @@ def test_rows_of_a_variable_length(renderer: Renderer, count: int) -> None:
     out = np.zeros(64 * 64, np.float32)
     run(sink, renderer, out, data, values=(count,))
     rows = data[: count * count].reshape(count, count)
-    assert np.array_equal(out[: count * count].reshape(count, count), rows - rows.max(1, keepdims=True))
+    assert np.array_equal(
+        out[: count * count].reshape(count, count), rows - rows.max(1, keepdims=True)
+    )
 
 
 @TARGETS

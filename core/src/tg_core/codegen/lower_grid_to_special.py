@@ -1,9 +1,11 @@
 """Turn GLOBAL, LOCAL and GROUP_REDUCE ranges into the indices of work items.
 
-Input: a kernel SINK with such ranges. Output: they are SPECIALs. The GLOBAL ranges of one END become
-`gidx0` (innermost), `gidx1`, `gidx2`, the LOCAL ones `lidx0..2`, after the GROUP_REDUCE range, which
-is `lidx0` where there is one; more than the target's axes are merged into the last by division.
-Where several ENDs have grid ranges, they share the indices, so they must agree on the sizes.
+Input: a kernel SINK with such ranges. Output: they are SPECIALs. The GLOBAL ranges of one END
+    become
+`gidx0` (innermost), `gidx1`, `gidx2`, the LOCAL ones `lidx0..2`, after the GROUP_REDUCE range,
+which is `lidx0` where there is one; more than the target's axes are merged into the last by
+division. Where several ENDs have grid ranges, they share the indices, so they must agree on the
+sizes.
 """
 
 from __future__ import annotations

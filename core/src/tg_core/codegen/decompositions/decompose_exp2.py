@@ -60,9 +60,11 @@ def exp2_of_sum(x: UOp, correction: UOp | None = None) -> UOp:
     """
     dtype, layout = x.dtype, LAYOUTS[x.dtype]
     low, high = lit(_LOWEST[dtype], x), lit(_HIGHEST[dtype], x)
-    # NaN passes both comparisons, and makes the product at the end NaN whatever its bits say meanwhile
+    # NaN passes both comparisons, and makes the product at the end NaN whatever its bits say
+    # meanwhile
     clamped = choose(less(x, low), low, choose(less(high, x), high, x))
-    # adding 1.5 * 2^(mantissa bits) rounds to an integer, which then stands in the last bits of the sum
+    # adding 1.5 * 2^(mantissa bits) rounds to an integer, which then stands in the last bits of the
+    # sum
     shifter = lit(1.5 * 2.0**layout.mantissa_bits, x)
     shifted = clamped + shifter
     fraction = clamped - (shifted - shifter)

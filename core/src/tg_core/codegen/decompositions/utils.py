@@ -48,7 +48,9 @@ def choose(condition: UOp, yes: UOp, no: UOp) -> UOp:
 
 
 def polynomial(x: UOp, coefficients: Sequence[float]) -> UOp:
-    """Evaluate a polynomial, coefficients from the constant upwards, by Horner's rule, fused where the target can."""
+    """Evaluate a polynomial, coefficients from the constant upwards, by Horner's rule, fused
+    where the target can.
+    """
     result = lit(coefficients[-1], x)
     for coefficient in reversed(coefficients[:-1]):
         result = multiply_add(result, x, lit(coefficient, x))

@@ -25,7 +25,9 @@ class OptKind(Enum):
     LOCAL = "local"
     """The last `amount` values become work items of a group."""
     GROUP = "group"
-    """The last `amount` values of a reduce range become work items of a group that share the reduction."""
+    """The last `amount` values of a reduce range become work items of a group that share the
+    reduction.
+    """
     CHUNK = "chunk"
     """The range becomes grid indices, each of which runs `amount` consecutive values."""
 

@@ -78,7 +78,11 @@ def _group(kernel: Kernel, grid: list[UOp], renderer: Renderer) -> Opt | None:
         if size is None or size < _LONG_REDUCTION:
             continue
         for items in _LOCAL_SIZES:
-            if size % items == 0 and items <= renderer.local_max[0] and items * nest.widest <= renderer.shared_bytes:
+            if (
+                size % items == 0
+                and items <= renderer.local_max[0]
+                and items * nest.widest <= renderer.shared_bytes
+            ):
                 return Opt(OptKind.GROUP, rng.arg[:-1], items if items < size else 0)
     return None
 
