@@ -87,7 +87,8 @@ class InterpreterRenderer(Renderer):
 
         for uop in linear.src:
             if uop.const_value is not None or uop.op is Ops.NOOP:
-                # a constant has its row where it stands, not at its first use: that may be in a loop that runs zero times
+                # a constant has its row where it stands, not at its first use: that may be in a
+                # loop that runs zero times
                 if (
                     uop.const_value is not None
                     and uop.const_value is not Invalid
