@@ -175,7 +175,8 @@ def _parameter(slot: int, node: UOp) -> UOp:
 
 def _variable(slot: int, variable: UOp) -> UOp:
     """Return a scalar parameter in the place of a bound variable."""
-    return UOp.variable(f"p{slot}", *variable.arg.bounds, variable.dtype, slot=slot)
+    low, high = variable.arg.bounds
+    return UOp.variable(f"p{slot}", low, high, variable.dtype, slot=slot)
 
 
 def _is_input(value: Any) -> bool:
