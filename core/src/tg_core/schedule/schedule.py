@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tg_core.config import SCACHE
+from tg_core.config import SCACHE, codegen_state
 from tg_core.device import Device
-from tg_core.errors import ScheduleError
+from tg_core.errors import FileFormatError, ScheduleError
 from tg_core.schedule.choose_materialized import choose_materialized
 from tg_core.schedule.graph_facts import collect_facts
 from tg_core.schedule.insert_temporaries import insert_temporaries
@@ -15,8 +15,11 @@ from tg_core.schedule.order_kernels import Step, order_kernels
 from tg_core.schedule.plan_memory import plan_memory
 from tg_core.schedule.prepare_graph import prepare_graph
 from tg_core.schedule.views import contiguous_view, state_of, storage_argument, strip_state
+from tg_core.support.disk_cache import DiskCache
+from tg_core.support.source_digest import source_digest
 from tg_core.uop.graph import toposort
 from tg_core.uop.ops import CallInfo, KernelInfo, Ops, UOp
+from tg_core.uop.serialize import dump_uop, load_uop
 from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ MAX_READS = 60
 
 _cache: dict[tuple[UOp, str | None], UOp] = {}
 _CACHE_SIZE = 4096
+_disk = DiskCache("schedules")
 
 
 def schedule_body(body: UOp, default_device: str | None = None) -> UOp:
@@ -46,11 +50,37 @@ def schedule_body(body: UOp, default_device: str | None = None) -> UOp:
     key = (body, default_device)
     found = _cache.get(key)
     if found is None or not SCACHE.value:
-        found = _schedule(body, default_device)
+        found = _from_disk(body, default_device)
         if len(_cache) >= _CACHE_SIZE:
             _cache.pop(next(iter(_cache)))
         _cache[key] = found
     return found
+
+
+def _from_disk(body: UOp, default_device: str | None) -> UOp:
+    """Return a schedule from the disk cache, or make it and keep it there."""
+    if not SCACHE.value:
+        return _schedule(body, default_device)
+    key = _disk_key(body, default_device)
+    data = _disk.get(key)
+    if data is not None:
+        try:
+            return load_uop(data)
+        except FileFormatError:
+            pass  # an entry of another version of our classes is as good as missing
+    linear = _schedule(body, default_device)
+    _disk.put(key, dump_uop(linear))
+    return linear
+
+
+def _disk_key(body: UOp, default_device: str | None) -> bytes:
+    """Return what a schedule depends on: the body, what its devices can do, settings, and the sources of the scheduler."""
+    devices = sorted({n.device for n in toposort((body,)) if isinstance(n.device, str)})
+    if default_device is not None:
+        devices.append(default_device)
+    abilities = [f"{d}:{_has_row_kernels(d)}" for d in devices]
+    digest = source_digest("tg_core.uop", "tg_core.dtype", "tg_core.callify", "tg_core.schedule")
+    return body.key + "\0".join((*abilities, repr(codegen_state()), digest)).encode()
 
 
 def _schedule(body: UOp, default_device: str | None) -> UOp:
