@@ -39,6 +39,8 @@ FEW_ELEMENTS = 1 << 15
 """Output elements below which one thread is enough."""
 ENOUGH_ROWS = 16
 """Rows that keep the threads busy when each is reduced by one of them."""
+PADDING_REPEATS = 4
+"""Times a reduction reads each element of a padded operand from which on padding it first pays."""
 ROW_WORK = 4
 """How many times more elements a reduction inside a row kernel may visit than the kernel writes."""
 ROW_VALUES = 256
@@ -198,6 +200,8 @@ class Chooser:
     def must_materialize(self, node: UOp, demands: list[Demand]) -> bool:
         if is_materialised(node) or node in self.facts.cut:
             return True
+        if node.op is Ops.PAD:
+            return self.row_kernels and any(self.masks_a_product(node, d) for d in demands)
         if node.op in GroupOp.Movement or node.op is Ops.AFTER or not node.src:
             return False
         cost, heavy = self.facts.cost[node], node in self.facts.heavy
@@ -206,6 +210,18 @@ class Chooser:
         if (len(demands) - 1) * cost > REPEAT_BUDGET and self.facts.reads[node]:
             return True
         return any(self.repeats_work(node, d, heavy, cost) for d in demands)
+
+    def masks_a_product(self, node: UOp, demand: Demand) -> bool:
+        """Tell whether a padded operand is read often by a reduction, whose vectors would all need masks."""
+        reduce_loops, repeats = self.repeats(demand)
+        return bool(self.facts.reads[node]) and bool(reduce_loops) and repeats >= PADDING_REPEATS
+
+    def repeats(self, demand: Demand) -> tuple[list[UOp], int]:
+        """Return the reduce loops of a demand, and how often they read each element."""
+        used = demand.access.ranges
+        reduce_loops = [r for r in used if r.arg[-1] is AxisType.REDUCE]
+        outer = frozenset().union(*(self.reduce_outer[r] for r in reduce_loops))
+        return reduce_loops, _elements(outer - set(used))
 
     def shares_rows(self, node: UOp, demands: list[Demand]) -> bool:
         """Tell whether all demands, of one kernel, need the same elements of the same reductions,
@@ -254,16 +270,14 @@ class Chooser:
             return False
         if not is_injective(demand.access):
             return True
-        used = demand.access.ranges
-        reduce_loops = [r for r in used if r.arg[-1] is AxisType.REDUCE]
-        outer = frozenset().union(*(self.reduce_outer[r] for r in reduce_loops))
-        if reduce_loops and _elements(outer - set(used)) > 1:
+        reduce_loops, repeats = self.repeats(demand)
+        if reduce_loops and repeats > 1:
             return True
         if node.op is not Ops.REDUCE_AXIS:
             return False
         if reduce_loops:
             return True
-        return not self.fits_row(node, demand.kernel, frozenset(used))
+        return not self.fits_row(node, demand.kernel, frozenset(demand.access.ranges))
 
     def fits_row(self, node: UOp, index: int, used: frozenset[UOp]) -> bool:
         """Tell whether a reduction may stay inside a kernel although it does not depend on all

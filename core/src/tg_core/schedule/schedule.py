@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tg_core.config import SCACHE, codegen_state
 from tg_core.device import Device
 from tg_core.errors import FileFormatError, ScheduleError
+from tg_core.plugins.capability import Capability
 from tg_core.schedule.choose_materialized import choose_materialized
 from tg_core.schedule.graph_facts import collect_facts
 from tg_core.schedule.insert_temporaries import insert_temporaries
@@ -74,7 +75,9 @@ def _from_disk(body: UOp, default_device: str | None) -> UOp:
 
 
 def _disk_key(body: UOp, default_device: str | None) -> bytes:
-    """Return what a schedule depends on: the body, what its devices can do, settings, and the sources of the scheduler."""
+    """Return what a schedule depends on: the body, what its devices can do, settings, and the
+    sources of the scheduler.
+    """
     devices = sorted({n.device for n in toposort((body,)) if isinstance(n.device, str)})
     if default_device is not None:
         devices.append(default_device)
@@ -108,8 +111,8 @@ def _has_row_kernels(device: str | None) -> bool:
     """
     if device is None:
         return False
-    renderer = Device[device].renderer
-    return renderer is not None and not renderer.has_global
+    opened = Device[device]
+    return Capability.PROGRAMS in opened.capabilities and not opened.renderer.has_global
 
 
 def _steps(root: UOp) -> tuple[list[Step], dict[UOp, list[int]]]:
