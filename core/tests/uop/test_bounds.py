@@ -181,3 +181,9 @@ def test_long_products_stay_small() -> None:
     for _ in range(64):
         x = x * x
     assert x.bounds == (-(2**127), 2**127)
+
+
+def test_flipping_all_bits_of_an_unsigned_value() -> None:
+    low, high = UOp.variable("u", 3, 9, dtypes.uint8), UOp.const(-1)
+    flipped = UOp(Ops.XOR, (low, high))
+    assert (flipped.vmin, flipped.vmax) == (255 - 9, 255 - 3)

@@ -42,7 +42,15 @@ class ConvertMethods:
             buffer = buffer_of(stored.uop.base)
         if buffer is None:
             raise DeviceError(f"tensor: {self!r} has no storage after it was computed")
-        return buffer.as_memoryview()
+        held, wanted = stored.max_shape, self._int_shape()
+        if held == wanted:
+            return buffer.as_memoryview()
+        # storage of a symbolic shape has room for the greatest one
+        import numpy as np
+
+        room = np.frombuffer(buffer.as_memoryview(), np.uint8).reshape(*held, self.element_size())
+        part = room[tuple(slice(size) for size in wanted)]
+        return memoryview(np.ascontiguousarray(part).reshape(-1))
 
     def numpy(self: Tensor) -> np.ndarray:
         """Return the values as a new numpy array; bfloat16 and fp8 come as float32."""

@@ -78,7 +78,9 @@ def xor_bounds(u: UOp) -> Bounds:
             return (a.vmin != b.vmin,) * 2
         return UNKNOWN_BOOL
     if b.vmin == b.vmax == -1:
-        return ~int(a.vmax), ~int(a.vmin)
+        # a weak -1 beside an unsigned operand has all bits of its width set
+        ones = int(dtypes.max(u.dtype)) if dtypes.is_unsigned(u.dtype) else -1
+        return ones - int(a.vmax), ones - int(a.vmin)
     bits = _magnitude_bits(a, b)
     low = 0 if a.vmin >= 0 and b.vmin >= 0 else -(1 << bits)
     return fit(low, (1 << bits) - 1, u.dtype)

@@ -138,7 +138,7 @@ class LogicMixin(ArithmeticMixin):
         if self.dtype is dtypes.bool:
             return self.logical_not()
         self._require_int("bitwise_not")
-        return self._apply(Ops.XOR, (self._const(-1),))
+        return self._reverse_order(self.dtype) if not dtypes.is_weak(self.dtype) else self ^ -1
 
     def lshift(self, x: Any, reverse: bool = False) -> Self:
         """Return `self << x`, in the dtype of the shifted value."""
