@@ -1,6 +1,8 @@
-"""ResNet-18 (batch 1) and GPT-2-small (64 tokens): first call in a new process, cold and warm caches, then steady.
+"""ResNet-18 (batch 1) and GPT-2-small (64 tokens): first call in a new process, cold and warm
+caches, then steady.
 
-Each figure comes from a process of its own. With `--peer tinygrad` the same models are run on the installed tinygrad through the vocabulary that both share. Prints JSON.
+Each figure comes from a process of its own. With `--peer tinygrad` the same models are run on the
+installed tinygrad through the vocabulary that both share. Prints JSON.
 """
 
 from __future__ import annotations

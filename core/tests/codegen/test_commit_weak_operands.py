@@ -22,7 +22,9 @@ def arithmetic(sink: UOp) -> list[DType]:
     return [n.dtype for n in sink.toposort() if n.op in GroupOp.ALU]
 
 
-@pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.float64, dtypes.int8, dtypes.int64], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [dtypes.float16, dtypes.float64, dtypes.int8, dtypes.int64], ids=str
+)
 def test_a_weak_constant_adapts(dtype: DType) -> None:
     x = load(param(1, 4, dtype), UOp.const(0))
     weak = UOp.const(2.5) if dtypes.is_float(dtype) else UOp.const(2)
@@ -33,12 +35,16 @@ def test_a_weak_constant_adapts(dtype: DType) -> None:
 
 def test_weak_float_arithmetic_follows_a_wider_cast() -> None:
     weak = UOp(Ops.MUL, (UOp.const(0.1), UOp.const(3.0)))
-    assert arithmetic(commit_weak_operands(stored(UOp(Ops.CAST, (weak,), dtypes.float64), dtypes.float64))) == [dtypes.float64]
+    assert arithmetic(
+        commit_weak_operands(stored(UOp(Ops.CAST, (weak,), dtypes.float64), dtypes.float64))
+    ) == [dtypes.float64]
 
 
 def test_a_narrower_cast_does_not_narrow_the_arithmetic() -> None:
     weak = UOp(Ops.MUL, (UOp.const(0.1), UOp.const(3.0)))
-    assert arithmetic(commit_weak_operands(stored(UOp(Ops.CAST, (weak,), dtypes.float16), dtypes.float16))) == [dtypes.float32]
+    assert arithmetic(
+        commit_weak_operands(stored(UOp(Ops.CAST, (weak,), dtypes.float16), dtypes.float16))
+    ) == [dtypes.float32]
 
 
 def test_a_stored_weak_value_takes_the_destination() -> None:
@@ -48,7 +54,12 @@ def test_a_stored_weak_value_takes_the_destination() -> None:
 
 def test_a_double_constant_keeps_its_digits() -> None:
     out = np.zeros(4)
-    run(stored(load(param(1, 4, dtypes.float64), UOp.const(0)) * 0.1, dtypes.float64), GRID, out, np.full(4, 3.0))
+    run(
+        stored(load(param(1, 4, dtypes.float64), UOp.const(0)) * 0.1, dtypes.float64),
+        GRID,
+        out,
+        np.full(4, 3.0),
+    )
     assert out.tolist() == [3.0 * 0.1] * 4
 
 
@@ -62,7 +73,12 @@ def test_a_range_adapts_to_a_loaded_integer() -> None:
     i = loop(4, 0)
     value = UOp(Ops.ADD, (load(param(1, 4, dtypes.uint8), i), i))
     out = np.zeros(4, np.uint8)
-    run(kernel(param(0, 4, dtypes.uint8).index(i).store(value).end(i)), GRID, out, np.full(4, 254, np.uint8))
+    run(
+        kernel(param(0, 4, dtypes.uint8).index(i).store(value).end(i)),
+        GRID,
+        out,
+        np.full(4, 254, np.uint8),
+    )
     assert out.tolist() == [254, 255, 0, 1]
 
 
@@ -73,10 +89,14 @@ def test_the_default_float_decides_what_nothing_else_does() -> None:
     assert dtypes.float64 in arithmetic(sink)
 
 
-@pytest.mark.parametrize(("factor", "width"), [(1 << 20, dtypes.int32), (1 << 30, dtypes.int64)], ids=str)
+@pytest.mark.parametrize(
+    ("factor", "width"), [(1 << 20, dtypes.int32), (1 << 30, dtypes.int64)], ids=str
+)
 def test_bounds_decide_the_width_of_indices(factor: int, width: DType) -> None:
     i = loop(4, 0)
-    sink = lower_weak_to_ints(kernel(param(0, 4).index(i).store(load(param(1, 1 << 33), i * factor)).end(i)))
+    sink = lower_weak_to_ints(
+        kernel(param(0, 4).index(i).store(load(param(1, 1 << 33), i * factor)).end(i))
+    )
     assert [n.dtype for n in sink.toposort() if n.op is Ops.MUL] == [width]
     assert not any(dtypes.is_weak(n.dtype) and n.op is not Ops.CONST for n in sink.toposort())
 

@@ -24,7 +24,9 @@ def test_an_upcast_output_stores_every_copy() -> None:
     sink = expand_copies(kernel(param(0, 3).index(i).store(load(param(1, 3), i)).end(i)))
     assert ops(sink)[Ops.STORE] == 3
     assert ops(sink)[Ops.RANGE] == 0
-    assert sorted(n.src[1].arg for n in sink.toposort() if n.op is Ops.INDEX and n.src[0].arg.slot == 1) == [0, 1, 2]
+    assert sorted(
+        n.src[1].arg for n in sink.toposort() if n.op is Ops.INDEX and n.src[0].arg.slot == 1
+    ) == [0, 1, 2]
 
 
 def test_an_unrolled_reduction_adds_in_order() -> None:
@@ -46,7 +48,9 @@ def test_an_upcast_reduction_combines_neighbours_first() -> None:
 def test_copies_of_a_reduction_share_its_loop() -> None:
     i, r = UOp.range(3, 0, AxisType.UPCAST), UOp.range(8, 1, AxisType.REDUCE)
     value = load(param(1, 24), i * 8 + r).reduce(Ops.ADD, r)
-    sink = lower_reduce_to_accumulators(expand_copies(kernel(param(0, 3).index(i).store(value).end(i))), SIMD)
+    sink = lower_reduce_to_accumulators(
+        expand_copies(kernel(param(0, 3).index(i).store(value).end(i))), SIMD
+    )
     assert ops(sink)[Ops.END] == 1
     assert ops(sink)[Ops.BUFFER] == 3
 
@@ -86,7 +90,9 @@ def test_the_same_element_is_loaded_once() -> None:
 def test_a_gate_per_lane_needs_masked_accesses() -> None:
     v = UOp.range(8, 0, AxisType.VECTOR)
     place = param(1, 8).index(v)
-    value = UOp(Ops.LOAD, (place, UOp.const(0.0, dtypes.float32), UOp(Ops.CMPLT, (v, UOp.const(5)))))
+    value = UOp(
+        Ops.LOAD, (place, UOp.const(0.0, dtypes.float32), UOp(Ops.CMPLT, (v, UOp.const(5))))
+    )
     sink = kernel(param(0, 8).index(v).store(value).end(v))
     assert ops(expand_vectors(sink, SIMD))[Ops.LOAD] == 1
     assert ops(expand_vectors(sink, LEAN))[Ops.LOAD] == 8

@@ -44,21 +44,29 @@ def test_local_outputs_have_their_own_part_of_the_storage() -> None:
 def test_one_work_item_stores() -> None:
     program = lower_kernel(shared_row_sum(16), GROUPS)
     assert program.arg.local_size == (16, 1, 1)
-    stores = [n for n in program.src[1].src if n.op is Ops.STORE and n.src[0].src[0].op is Ops.PARAM]
+    stores = [
+        n for n in program.src[1].src if n.op is Ops.STORE and n.src[0].src[0].op is Ops.PARAM
+    ]
     assert len(stores) == 1
     assert len(stores[0].src) == 3
 
 
 def test_a_loop_around_waits_before_it_writes_again() -> None:
     opts = (Opt(OptKind.GROUP, (1,), 16),)
-    linear, got, want = row_sums(SAMPLES["row_sum"](4, 64, 0).sink.replace(arg=KernelInfo("", opts)))
+    linear, got, want = row_sums(
+        SAMPLES["row_sum"](4, 64, 0).sink.replace(arg=KernelInfo("", opts))
+    )
     np.testing.assert_allclose(got, want, rtol=1e-5)
     assert [n.op for n in linear.src].count(Ops.BARRIER) == 2
 
 
 def test_two_shared_ranges_are_refused() -> None:
     r, s = (UOp.range(4, i, AxisType.GROUP_REDUCE) for i in range(2))
-    value = UOp.param(1, SAMPLES["add"](4, 0, 0).sink.src[0].src[0].src[0].dtype, (16,)).index(r * 4 + s).load()
+    value = (
+        UOp.param(1, SAMPLES["add"](4, 0, 0).sink.src[0].src[0].src[0].dtype, (16,))
+        .index(r * 4 + s)
+        .load()
+    )
     sink = UOp.sink(UOp.param(0, value.dtype, (1,)).index(0).store(value.reduce(Ops.ADD, r, s)))
     with pytest.raises(CompileError, match="two ranges"):
         lower_group_reduce(sink)

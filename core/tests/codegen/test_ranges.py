@@ -64,7 +64,11 @@ def test_independent_reductions_share_a_range_and_dependent_ones_do_not() -> Non
     shared = separate_reused_ranges(kernel(param(0, 4).index(i).store(peak + total).end(i)))
     assert sizes(shared) == [4, 8]
     spread = (x - peak).reduce(Ops.ADD, r)
-    assert sizes(separate_reused_ranges(kernel(param(0, 4).index(i).store(spread).end(i)))) == [4, 8, 8]
+    assert sizes(separate_reused_ranges(kernel(param(0, 4).index(i).store(spread).end(i)))) == [
+        4,
+        8,
+        8,
+    ]
 
 
 def test_stores_over_the_same_loops_share_an_end() -> None:
@@ -75,7 +79,13 @@ def test_stores_over_the_same_loops_share_an_end() -> None:
 
 def test_ranges_are_numbered_by_first_use() -> None:
     first = SAMPLES["matmul"](4, 5, 6).sink
-    other = first.substitute({n: UOp(Ops.RANGE, n.src, (n.arg[0] * 3 + 5, n.arg[-1])) for n in first.toposort() if n.op is Ops.RANGE})
+    other = first.substitute(
+        {
+            n: UOp(Ops.RANGE, n.src, (n.arg[0] * 3 + 5, n.arg[-1]))
+            for n in first.toposort()
+            if n.op is Ops.RANGE
+        }
+    )
     assert other is not first
     assert normalize_kernel(other) is normalize_kernel(first)
 

@@ -212,7 +212,9 @@ class Chooser:
         return any(self.repeats_work(node, d, heavy, cost) for d in demands)
 
     def masks_a_product(self, node: UOp, demand: Demand) -> bool:
-        """Tell whether a padded operand is read often by a reduction, whose vectors would all need masks."""
+        """Tell whether a padded operand is read often by a reduction, whose vectors would all
+        need masks.
+        """
         reduce_loops, repeats = self.repeats(demand)
         return bool(self.facts.reads[node]) and bool(reduce_loops) and repeats >= PADDING_REPEATS
 

@@ -77,7 +77,10 @@ def test_no_options_without_lanes_or_when_switched_off() -> None:
 
 def test_output_ranges_become_the_grid() -> None:
     opts = choose_opts(SAMPLES["matmul"](32, 32, 32).sink, GRID)
-    assert [(o.kind, o.axis, o.amount) for o in opts] == [(OptKind.CHUNK, (0,), 1), (OptKind.CHUNK, (1,), 1)]
+    assert [(o.kind, o.axis, o.amount) for o in opts] == [
+        (OptKind.CHUNK, (0,), 1),
+        (OptKind.CHUNK, (1,), 1),
+    ]
 
 
 def test_a_range_no_reduction_depends_on_stays_a_loop_of_the_grid() -> None:
@@ -95,13 +98,17 @@ def test_outputs_of_different_grids_run_as_loops() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "most", "lanes"), [(4, 2, 0), (8, 2, 0), (16, 2, 0), (64, 2, 16), (64, 1, 8), (24, 1, 8), (None, 2, 8)]
+    ("size", "most", "lanes"),
+    [(4, 2, 0), (8, 2, 0), (16, 2, 0), (64, 2, 16), (64, 1, 8), (24, 1, 8), (None, 2, 8)],
 )
 def test_lanes(size: int | None, most: int, lanes: int) -> None:
     assert choose_lanes(size, 8, most) == lanes
 
 
-@pytest.mark.parametrize(("size", "most", "copies"), [(1, 6, 1), (5, 6, 5), (96, 6, 6), (100, 6, 5), (None, 4, 4), (64, 1, 1)])
+@pytest.mark.parametrize(
+    ("size", "most", "copies"),
+    [(1, 6, 1), (5, 6, 5), (96, 6, 6), (100, 6, 5), (None, 4, 4), (64, 1, 1)],
+)
 def test_copies(size: int | None, most: int, copies: int) -> None:
     assert choose_copies(size, most) == copies
 
@@ -139,6 +146,8 @@ def test_the_last_chunk_is_shorter() -> None:
 
 def test_a_separated_remainder_keeps_reductions_apart() -> None:
     i, r = loop(7, 0), reduce_loop(5, 1)
-    sink = kernel(param(0, 7).index(i).store(load(param(1, 35), i * 5 + r).reduce(Ops.ADD, r)).end(i))
+    sink = kernel(
+        param(0, 7).index(i).store(load(param(1, 35), i * 5 + r).reduce(Ops.ADD, r)).end(i)
+    )
     divided = apply_opts(sink, (Opt(OptKind.UPCAST, (0,), 3),))
     assert [n.op for n in divided.toposort()].count(Ops.REDUCE) == 2
