@@ -6,6 +6,8 @@ from typing import Final
 
 _MOST_CHUNKS: Final = 64
 _CHUNK_WORK: Final = 1 << 14
+# a second copy of the code for what a division leaves over has to be compiled, too
+_REMAINDER_PENALTY: Final = 1.15
 
 
 def next_power_of_two(value: int) -> int:
@@ -62,10 +64,34 @@ def choose_copies(size: int | None, most: int) -> int:
         # one operand per copy and one shared by all of them, for each round
         cost = whole * (copies + 1.5) + rest * 2.5
         if rest:
-            cost *= 1.05
+            cost *= _REMAINDER_PENALTY
         if cost < best_cost:
             best, best_cost = copies, cost
     return best
+
+
+def choose_tile(rows: int, columns: int, most: int, longest: int = 6) -> tuple[int, int]:
+    """Return how many copies of two ranges to make, for a tile of which every copy shares its two operands.
+
+    Args:
+        rows: size of the first range.
+        columns: size of the second range.
+        most: the greatest number of copies in all.
+        longest: the greatest number along one range.
+    """
+    best, best_cost = (1, 1), float("inf")
+    for height in range(1, min(rows, longest) + 1):
+        for width in range(1, min(columns, longest, most // height) + 1):
+            cost = _rounds(rows, height) * _rounds(columns, width) * (height * width + height + width)
+            if cost < best_cost:
+                best, best_cost = (height, width), cost
+    return best
+
+
+def _rounds(size: int, copies: int) -> float:
+    """Return how often a tile is computed along a range, what is left over included."""
+    whole, rest = divmod(size, copies)
+    return (whole + 0.75 * rest) * _REMAINDER_PENALTY if rest else whole
 
 
 def choose_chunk(size: int, unit: int, work: int) -> int:

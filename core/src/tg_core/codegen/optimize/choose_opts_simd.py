@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tg_core.codegen.optimize.analyze_kernel import Kernel, Nest, analyze_kernel
 from tg_core.codegen.optimize.api import Opt, OptKind
-from tg_core.codegen.optimize.choose_amounts import choose_chunk, choose_copies, choose_lanes
+from tg_core.codegen.optimize.choose_amounts import choose_chunk, choose_copies, choose_lanes, choose_tile
 from tg_core.codegen.optimize.choose_vectors import Vectors, choose_vectors, gathers, native_lanes
 from tg_core.codegen.utils import constant_size, greatest_size
 from tg_core.uop.ops import Ops, UOp
@@ -19,6 +19,12 @@ _LEAST_WORK: Final = 1 << 15
 """Kernels with less are not divided among threads."""
 _LIGHT_WORK: Final = 12
 """Bodies of at most this weight use two registers per value, to hide latency."""
+_PLAIN_WORK: Final = 3
+"""Bodies of at most this weight do little but accumulate."""
+_HEAVY_WORK: Final = 40
+"""Bodies of more than this weight are not worth compiling for lanes when they run only a few times."""
+_LITTLE_WORK: Final = 1 << 13
+"""Kernels with less than this are over in microseconds."""
 _LATENCY: Final = 4
 """Independent accumulators that keep one unit of addition busy."""
 _MOST_COPIES: Final = 8
@@ -113,7 +119,8 @@ class _Chooser:
             return
         if not candidates:
             # nothing is shared: more lanes keep more additions in flight
-            self.lanes[vector] = choose_lanes(size, native, 2 * _LATENCY, _LATENCY)
+            widest = 2 * _LATENCY if nest.work <= _PLAIN_WORK else 2 if nest.work <= _LIGHT_WORK else 1
+            self.lanes[vector] = choose_lanes(size, native, widest, min(widest, _LATENCY))
             return
         self.lanes[vector] = choose_lanes(size, native, 2)
         lanes = self.lanes[vector] or size or native
@@ -147,9 +154,15 @@ class _Chooser:
             self._copy(candidates[0][0], _LATENCY)
             return
         self.lanes[vector] = choose_lanes(size, native, 1)
-        rows = 4 if registers >= 32 else 3
-        self._copy(candidates[0][0], 4)
-        self._copy(candidates[1][0], rows)
+        first, second = candidates[0][0], candidates[1][0]
+        sizes = constant_size(first), constant_size(second)
+        if sizes[0] is None or sizes[1] is None:
+            return
+        for rng, size, copies in zip(
+            (first, second), sizes, choose_tile(sizes[0], sizes[1], registers * 3 // 4), strict=True
+        ):
+            if copies > 1:
+                self.copies[rng] = 0 if copies == size else copies
 
     def _copy(self, rng: UOp, most: int) -> None:
         size = constant_size(rng)
@@ -220,5 +233,8 @@ def choose_opts_simd(sink: UOp, renderer: Renderer) -> tuple[Opt, ...]:
         renderer: the target.
     """
     kernel = analyze_kernel(sink)
+    heaviest = max((n.work for n in (*kernel.outputs, *kernel.reductions)), default=0)
+    if heaviest > _HEAVY_WORK and kernel.cost < _LITTLE_WORK:
+        return ()
     vectors = choose_vectors(kernel, renderer)
     return _Chooser(kernel, vectors, renderer).run()
