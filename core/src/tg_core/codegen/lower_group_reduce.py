@@ -5,7 +5,8 @@ Input: a kernel SINK after `expand_copies`, with GROUP_REDUCE ranges among those
 one. Each work item reduces its part, writes the result to LOCAL storage, waits for the others at a
 BARRIER, and every one of them combines the parts in the order of the range:
 
-    REDUCE(v, r..., g)  ->  REDUCE(LOAD(AFTER(local, BARRIER(STORE(local[g], REDUCE(v, r...))))[r']), r')
+    REDUCE(v, r..., g)
+      ->  REDUCE(LOAD(AFTER(local, BARRIER(STORE(local[g], REDUCE(v, r...))))[r']), r')
 
 The range `g` stays, as an index of work items that `lower_grid_to_special` names; stores to device
 memory are left to the work item with `g == 0`. Inside of a loop, a second BARRIER keeps the next

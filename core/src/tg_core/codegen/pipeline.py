@@ -15,8 +15,8 @@ from tg_core.codegen.decompositions.emulate_narrow_floats import (
 from tg_core.codegen.expand_copies import expand_copies
 from tg_core.codegen.expand_vectors import expand_vectors
 from tg_core.codegen.linearize import linearize
-from tg_core.codegen.lower_group_reduce import lower_group_reduce
 from tg_core.codegen.lower_grid_to_special import lower_grid_to_special
+from tg_core.codegen.lower_group_reduce import lower_group_reduce
 from tg_core.codegen.lower_reduce_to_accumulators import lower_reduce_to_accumulators
 from tg_core.codegen.lower_weak_to_ints import lower_weak_to_ints
 from tg_core.codegen.merge_adjacent_ranges import merge_adjacent_ranges

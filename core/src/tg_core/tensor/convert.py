@@ -50,7 +50,7 @@ class ConvertMethods:
 
         room = np.frombuffer(buffer.as_memoryview(), np.uint8).reshape(*held, self.element_size())
         part = room[tuple(slice(size) for size in wanted)]
-        return memoryview(np.ascontiguousarray(part).reshape(-1))
+        return np.ascontiguousarray(part).reshape(-1).data
 
     def numpy(self: Tensor) -> np.ndarray:
         """Return the values as a new numpy array; bfloat16 and fp8 come as float32."""

@@ -139,8 +139,8 @@ def argument_of(node: UOp) -> Buffer | int:
     buffer = buffer_of(node)
     if buffer is None:
         raise FunctionError(
-            "realize: a traced function must not look at the values of its arguments; use where() in place of"
-            " a condition, or take the decision outside"
+            "realize: a traced function must not look at the values of its arguments; use where()"
+            " in place of a condition, or take the decision outside"
         )
     return buffer
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 
 def device_of(uop: UOp) -> str | tuple[str, ...] | None:
+    """Return the device of a node: its own, else the one that its sources share.
+
+    Raises:
+        DeviceMismatch: sources are on different devices.
+    """
     if uop.op in GroupOp.Storage:
         own: str | None = uop.arg.device
         return own
@@ -38,6 +43,7 @@ def device_of(uop: UOp) -> str | tuple[str, ...] | None:
 
 
 def ranges_of(uop: UOp) -> tuple[UOp, ...]:
+    """Return the loop variables that a node depends on and that are not closed yet, in order."""
     if uop.op in (Ops.END, Ops.REDUCE):
         opened = _merge_ranges(uop.src)
         closed = {s for s in uop.src[1:] if s.op is Ops.RANGE}

@@ -290,7 +290,10 @@ def group_rule(u: UOp) -> str | None:
     """Require effects."""
     for source in u.src:
         if source.op not in EFFECTS:
-            return f"GROUP collects stores, groups, NOOPs, instructions, ENDs, calls; found {source.op.name}"
+            return (
+                "GROUP collects stores, groups, NOOPs, instructions, ENDs, calls;"
+                f" found {source.op.name}"
+            )
     return None
 
 

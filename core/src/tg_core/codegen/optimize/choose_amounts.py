@@ -82,7 +82,9 @@ def choose_tile(rows: int, columns: int, most: int, longest: int = 6) -> tuple[i
     best, best_cost = (1, 1), float("inf")
     for height in range(1, min(rows, longest) + 1):
         for width in range(1, min(columns, longest, most // height) + 1):
-            cost = _rounds(rows, height) * _rounds(columns, width) * (height * width + height + width)
+            cost = (
+                _rounds(rows, height) * _rounds(columns, width) * (height * width + height + width)
+            )
             if cost < best_cost:
                 best, best_cost = (height, width), cost
     return best

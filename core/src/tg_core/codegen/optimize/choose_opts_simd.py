@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from tg_core.codegen.optimize.analyze_kernel import Kernel, Nest, analyze_kernel
 from tg_core.codegen.optimize.api import Opt, OptKind
-from tg_core.codegen.optimize.choose_amounts import choose_chunk, choose_copies, choose_lanes, choose_tile
+from tg_core.codegen.optimize.choose_amounts import (
+    choose_chunk,
+    choose_copies,
+    choose_lanes,
+    choose_tile,
+)
 from tg_core.codegen.optimize.choose_vectors import Vectors, choose_vectors, gathers, native_lanes
 from tg_core.codegen.utils import constant_size, greatest_size
 from tg_core.uop.ops import Ops, UOp
@@ -119,7 +124,9 @@ class _Chooser:
             return
         if not candidates:
             # nothing is shared: more lanes keep more additions in flight
-            widest = 2 * _LATENCY if nest.work <= _PLAIN_WORK else 2 if nest.work <= _LIGHT_WORK else 1
+            widest = (
+                2 * _LATENCY if nest.work <= _PLAIN_WORK else 2 if nest.work <= _LIGHT_WORK else 1
+            )
             self.lanes[vector] = choose_lanes(size, native, widest, min(widest, _LATENCY))
             return
         self.lanes[vector] = choose_lanes(size, native, 2)
