@@ -31,10 +31,11 @@ def encode_movement(arg: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[UOp, .
             return tuple(encode(e) for e in entry)
         if isinstance(entry, (int, bool)):
             return entry if type(entry) is bool else int(entry)
-        value = entry.const_value
-        if value is not None:
-            return int(value)
-        symbolic.append(entry)
+        # in canonical form, so that equal sizes are the same node
+        size = sint_simplify(entry)
+        if isinstance(size, int):
+            return size
+        symbolic.append(size)
         return Dim(len(symbolic) - 1)
 
     return tuple(encode(entry) for entry in arg), tuple(symbolic)
