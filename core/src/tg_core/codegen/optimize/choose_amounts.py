@@ -71,7 +71,8 @@ def choose_copies(size: int | None, most: int) -> int:
 
 
 def choose_tile(rows: int, columns: int, most: int, longest: int = 6) -> tuple[int, int]:
-    """Return how many copies of two ranges to make, for a tile of which every copy shares its two operands.
+    """Return how many copies of two ranges to make, for a tile of which every copy shares its two
+    operands.
 
     Args:
         rows: size of the first range.

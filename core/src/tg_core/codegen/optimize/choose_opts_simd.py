@@ -27,7 +27,9 @@ _LIGHT_WORK: Final = 12
 _PLAIN_WORK: Final = 3
 """Bodies of at most this weight do little but accumulate."""
 _HEAVY_WORK: Final = 40
-"""Bodies of more than this weight are not worth compiling for lanes when they run only a few times."""
+"""Bodies of more than this weight are not worth compiling for lanes when they run only a few
+times.
+"""
 _LITTLE_WORK: Final = 1 << 13
 """Kernels with less than this are over in microseconds."""
 _LATENCY: Final = 4
