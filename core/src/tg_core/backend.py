@@ -46,6 +46,7 @@ from tg_core.plugins import (
     Registry,
 )
 from tg_core.plugins.markers import HOOK_VERSION, hookimpl
+from tg_core.support.disk_cache import DiskCache
 from tg_core.uop.ops import (
     AddrSpace,
     AxisType,
@@ -93,6 +94,7 @@ __all__ = [
     "Device",
     "DeviceError",
     "DeviceNotFound",
+    "DiskCache",
     "Estimates",
     "GroupOp",
     "HostAllocator",

@@ -6,6 +6,7 @@ import pytest
 
 from tg_core.backend import Device, DeviceNotFound, Ops, dtypes
 from tg_cpu import jit, renderer_llvm
+from tg_cpu.host import host
 from tg_cpu.renderer_llvm import CPULLVMRenderer, host_level
 
 
@@ -18,6 +19,12 @@ def test_the_host_is_the_default() -> None:
     assert not renderer.has_global
     assert jit.version() in renderer.key
     assert Device["CPU"].renderer == renderer
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, features: set[str]) -> None:
+    """Let the host have these features and no others."""
+    other = host()._replace(features=",".join(f"+{name}" for name in sorted(features)))
+    monkeypatch.setattr(renderer_llvm, "host", lambda: other)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +40,7 @@ def test_the_host_is_the_default() -> None:
 def test_features_decide(
     monkeypatch: pytest.MonkeyPatch, features: set[str], vector_bytes: int, fma: bool, half: bool
 ) -> None:
-    monkeypatch.setattr(jit, "host_features", lambda: frozenset(features))
+    pretend(monkeypatch, features)
     level = host_level()
     assert (level.vector_bytes, level.has_fma, level.has_half) == (vector_bytes, fma, half)
     renderer = CPULLVMRenderer("")
@@ -51,7 +58,7 @@ def test_unknown_architecture_lists_the_known_ones() -> None:
 def test_a_level_beyond_the_host_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     if not jit.host()[0].startswith("x86_64"):
         pytest.skip("levels are those of x86-64")
-    monkeypatch.setattr(renderer_llvm.jit, "host_features", lambda: frozenset({"sse2"}))
+    pretend(monkeypatch, {"sse2"})
     with pytest.raises(DeviceNotFound, match="x86-64-v3 needs avx2"):
         CPULLVMRenderer("x86-64-v3")
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import hashlib
 import os
 import sys
 import threading
 from typing import Any
 
-from tg_cpu import jit
+from tg_core.backend import DiskCache
+from tg_cpu.host import host
+from tg_cpu.load import load_object
 from tg_cpu.pool_ir import WORKER_LIMIT, pool_ir, supported
 from tg_cpu.settings import thread_count
 
@@ -44,6 +47,25 @@ define void @tg_pool_reset(i32 %count) {
 """The pool where there are no native workers: the caller does everything."""
 
 
+_cache = DiskCache("cpu-pool")
+
+
+def _pool_object() -> bytes:
+    """Return the object code of the pool, compiled once per machine and version."""
+    architecture = host().triple.split("-")[0]
+    native = sys.platform == "linux" and supported(architecture)
+    source = pool_ir(architecture) if native else _SERIAL
+    key = hashlib.sha256("\0".join((*host(), source)).encode()).digest()
+    binary = _cache.get(key)
+    if binary is None:
+        from tg_cpu import jit
+
+        # level 0 compiles in a tenth of the time, and the pool spends its time in kernels
+        binary = jit.compiler(level=0).compile(source)
+        _cache.put(key, binary)
+    return binary
+
+
 class Pool:
     """A compiled thread pool; there is one per process, `pool()`.
 
@@ -53,12 +75,8 @@ class Pool:
     """
 
     def __init__(self) -> None:
-        architecture = jit.host()[0].split("-")[0]
-        native = sys.platform == "linux" and supported(architecture)
-        # level 0 compiles in a tenth of the time, and the pool spends its time in kernels
-        binary = jit.compiler(level=0).compile(pool_ir(architecture) if native else _SERIAL)
         symbols = ("tg_pool_run", "tg_pool_resize", "tg_pool_reset")
-        self._library = jit.linker().link(binary, symbols)
+        self._library = load_object(_pool_object(), symbols)
         addresses = self._library.addresses
         self.run_address = addresses["tg_pool_run"]
         """Address of `void tg_pool_run(void (*kernel)(void *args, int64_t chunk), void *args,

@@ -7,7 +7,7 @@ import struct
 import time
 from typing import TYPE_CHECKING, Any
 
-from tg_cpu import jit
+from tg_cpu.load import load_object
 from tg_cpu.pool import pool
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class CPUProgram:
     __slots__ = ("_call", "_library", "_pack", "_run", "address")
 
     def __init__(self, name: str, binary: bytes, slots: int) -> None:
-        self._library = jit.linker().link(binary, (name,))
+        self._library = load_object(binary, (name,))
         self.address = self._library.addresses[name]
         """Address of the function, for compiled host programs."""
         self._call: Any = _KERNEL(self.address)

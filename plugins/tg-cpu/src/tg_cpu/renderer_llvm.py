@@ -13,7 +13,7 @@ from tg_core.backend import (
     Target,
     dtypes,
 )
-from tg_cpu import jit
+from tg_cpu.host import host
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ Source: x86-64 psABI, table "Micro-architecture levels".
 
 def host_level() -> Level:
     """Return what the host's own features give."""
-    features = jit.host_features()
+    features = host().feature_names
     if "neon" in features:
         return Level(16, 32, has_fma=True, has_half=True)
     half, fma = "f16c" in features, "fma" in features
@@ -69,7 +69,7 @@ class CPULLVMRenderer(LLVMRenderer):
     """LLVM's name of the processor."""
 
     def __init__(self, arch: str = "") -> None:
-        triple, cpu, features = jit.host()
+        triple, cpu, features, _ = host()
         family = triple.split("-")[0]
         name = arch.lower()
         if name in ("", "native"):
@@ -97,13 +97,17 @@ class CPULLVMRenderer(LLVMRenderer):
 
     @property
     def version(self) -> str:
-        return f"{super().version}/{jit.version()}"
+        return f"{super().version}/{host().compiler}"
 
     def compile(self, source: str) -> bytes:
+        from tg_cpu import jit
+
         return jit.compiler(self.cpu, ",".join(self.target.features)).compile(source)
 
     def assembly(self, source: str) -> str:
         """Return the assembly text of a source, for people."""
+        from tg_cpu import jit
+
         return jit.compiler(self.cpu, ",".join(self.target.features)).assembly(source)
 
 
@@ -112,7 +116,7 @@ def _named_level(name: str, family: str) -> Level:
     if level is None:
         known = ", ".join(("native", *LEVELS)) if family == "x86_64" else "native"
         raise DeviceNotFound(f"CPU: no architecture {name!r}; architectures: {known}")
-    missing = level.needs - jit.host_features()
+    missing = level.needs - host().feature_names
     if missing:
         raise DeviceNotFound(f"CPU: {name} needs {', '.join(sorted(missing))}, not on this machine")
     return level

@@ -1,0 +1,74 @@
+"""What LLVM says of this machine, remembered on disk so that a process that compiles nothing need not ask it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from tg_core.backend import DiskCache
+
+_cache = DiskCache("hosts")
+
+
+class Host(NamedTuple):
+    """The machine and the compiler for it."""
+
+    triple: str
+    """For example `x86_64-unknown-linux-gnu`."""
+    cpu: str
+    """LLVM's name of the processor, for example `znver3`."""
+    features: str
+    """`+avx2,-avx512f,...`"""
+    compiler: str
+    """Versions that determine the object code, for cache keys."""
+
+    @property
+    def feature_names(self) -> frozenset[str]:
+        """Names of the features the host has (`avx2`, `fma`, `neon`...)."""
+        return frozenset(name[1:] for name in self.features.split(",") if name.startswith("+"))
+
+
+@cache
+def host() -> Host:
+    """Return the description of this machine."""
+    key = _machine_digest()
+    data = _cache.get(key)
+    if data is not None:
+        try:
+            return Host(*(str(part) for part in json.loads(data)))
+        except (ValueError, TypeError):
+            pass  # an entry of another version
+    from tg_cpu import jit
+
+    found = Host(*jit.host(), jit.version())
+    _cache.put(key, json.dumps(list(found)).encode())
+    return found
+
+
+def _machine_digest() -> bytes:
+    """Return a digest of what the answer depends on: the processor, the wheel, and this package."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update("|".join(os.uname()[i] for i in (0, 4)).encode())
+    try:
+        processor = (
+            Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
+        )
+    except OSError:
+        processor = ""
+    lines = (
+        line
+        for line in processor.splitlines()
+        if not line.startswith(("cpu MHz", "bogomips", "processor"))
+    )
+    digest.update("\n".join(lines).encode())
+    spec = find_spec("llvmlite")
+    if spec is not None and spec.origin:
+        digest.update(spec.origin.encode())
+        digest.update((Path(spec.origin).parent / "_version.py").read_bytes())
+    digest.update((Path(__file__).parent / "jit.py").read_bytes())
+    return digest.digest()
