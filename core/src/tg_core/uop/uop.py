@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,7 +29,14 @@ from tg_core.uop.graph import substitute_many, toposort
 from tg_core.uop.mixin import OpMixin
 from tg_core.uop.opcodes import AddrSpace, AxisType, GroupOp, Ops
 from tg_core.uop.properties import device_of, ranges_of
-from tg_core.uop.shapes import decode_movement, dtype_of, encode_movement, shape_of, sint_max
+from tg_core.uop.shapes import (
+    decode_movement,
+    dtype_of,
+    encode_movement,
+    shape_of,
+    sint_max,
+    sint_simplify,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -42,11 +50,28 @@ class _Entry(weakref.ref["UOp"]):
 
 
 _interned: dict[tuple[Any, ...], _Entry] = {}
+_changing = threading.RLock()
+"""Held where an entry of `_interned` is removed or replaced. Adding one is atomic by itself."""
 
 
 def _forget(entry: _Entry, table: dict[tuple[Any, ...], _Entry] = _interned) -> None:
-    if table.get(entry.key) is entry:
-        del table[entry.key]
+    with _changing:
+        if table.get(entry.key) is entry:
+            del table[entry.key]
+
+
+def _intern(node: UOp, key: tuple[Any, ...]) -> UOp:
+    """Add a new node, and return the one that all threads use for the key."""
+    entry = _Entry(node, _forget)
+    entry.key = key
+    while True:
+        kept = _interned.setdefault(key, entry)
+        if kept is entry:
+            return node
+        found = kept()
+        if found is not None:
+            return found
+        _forget(kept)
 
 
 def _identity(arg: Any) -> Any:
@@ -91,7 +116,12 @@ class UOp(OpMixin):
     tag: Any
 
     def __new__(cls, op: Ops, src: tuple[UOp, ...] = (), arg: Any = None, tag: Any = None) -> UOp:
-        key = (op, src, arg if arg is None else _identity(arg), tag)
+        key = (
+            op,
+            src,
+            arg if arg is None else _identity(arg),
+            tag if tag is None else _identity(tag),
+        )
         entry = _interned.get(key)
         if entry is not None:
             found = entry()
@@ -102,12 +132,9 @@ class UOp(OpMixin):
         node.src = src
         node.arg = math.nan if type(arg) is float and arg != arg else arg
         node.tag = tag
-        entry = _Entry(node, _forget)
-        entry.key = key
-        _interned[key] = entry
         for check in creation_check:
             check(node)
-        return node
+        return _intern(node, key)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # a flat list of rows, because pickle itself would recurse into the sources
@@ -194,12 +221,20 @@ class UOp(OpMixin):
         if self.op is Ops.CONST:
             value: ConstType = self.arg
             return value
-        if self.op is Ops.CAST:
-            inner = self.src[0].const_value
-            if inner is None or inner is Invalid:
-                return inner
-            return truncate(inner, self.arg)  # type: ignore[arg-type]  # Invalid was handled above
-        return None
+        if self.op is not Ops.CAST:
+            return None
+        casts = [self]
+        while casts[-1].src[0].op is Ops.CAST:
+            casts.append(casts[-1].src[0])
+        constant = casts[-1].src[0]
+        if constant.op is not Ops.CONST:
+            return None
+        value = constant.arg
+        if value is Invalid:
+            return value
+        for cast in reversed(casts):
+            value = truncate(value, cast.arg)  # type: ignore[arg-type]  # Invalid was handled above
+        return value
 
     @property
     def base(self) -> UOp:
@@ -264,7 +299,11 @@ class UOp(OpMixin):
     ) -> UOp:
         """Return a loop variable in `[0, size)`; ids make loops of equal size different."""
         ids = (axis_id,) if isinstance(axis_id, int) else axis_id
-        return UOp(Ops.RANGE, (to_uop(size),), (*ids, axis_type))
+        count = to_uop(size)
+        if count.op in GroupOp.Binary:
+            # in canonical form, else simplifying an index would make another loop of this one
+            count = to_uop(sint_simplify(count))
+        return UOp(Ops.RANGE, (count,), (*ids, axis_type))
 
     @staticmethod
     def special(size: sint, name: str) -> UOp:

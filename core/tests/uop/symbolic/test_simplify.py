@@ -100,3 +100,47 @@ def test_deep_expressions() -> None:
     for i in range(20_000):
         mixed = mixed * 3 if i % 2 else mixed % 7
     assert simplify(mixed).vmax < 21
+
+
+N = UOp.variable("n", 1, 6)
+M = UOp.variable("m", 2, 5)
+SYMBOLIC = [N, M, UOp.range(N, 0), UOp.range(M, 1), UOp.range(N * M, 2), UOp.range(4, 3)]
+
+
+def symbolic_expression(rng: random.Random, depth: int) -> UOp:
+    """Draw an index over loops of variable size, divided by sizes as views do."""
+    if depth == 0 or rng.random() < 0.15:
+        return rng.choice(SYMBOLIC) if rng.random() < 0.9 else UOp.const(rng.randint(-3, 9))
+    kind = rng.random()
+    inner = symbolic_expression(rng, depth - 1)
+    if kind < 0.4:
+        op = Ops.ADD if kind < 0.35 else Ops.SUB
+        return UOp(op, (inner, symbolic_expression(rng, depth - 1)))
+    if kind < 0.65:
+        return UOp(Ops.MUL, (inner, rng.choice([N, M, N * M, UOp.const(2), UOp.const(3), N + 1])))
+    divisors = [N, M, N * M, N * 2, M * N, N + 1, UOp.const(2), UOp.const(3), M * 4]
+    op = rng.choice([Ops.FLOORDIV, Ops.FLOORMOD])
+    return UOp(op, (inner, rng.choice(divisors)))
+
+
+def test_variable_sizes_keep_value_and_bounds() -> None:
+    for seed in range(PER_DTYPE):
+        rng = random.Random(seed)
+        expression = symbolic_expression(rng, rng.randint(2, 5))
+        simple = simplify(expression)
+        what = f"seed {seed}: {render(expression)} => {render(simple)}"
+        assert simplify(simple) is simple, f"{what} is not a fixed point"
+        for _ in range(ASSIGNMENTS):
+            n, m = rng.randint(1, 6), rng.randint(2, 5)
+            sizes = (n, m, n * m, 4)
+            values = dict(zip(SYMBOLIC, (n, m, *(rng.randrange(size) for size in sizes))))
+            expected = evaluate(expression, values)
+            assert evaluate(simple, values) == expected, f"{what} at {values}"
+            for node in (expression, simple):
+                assert node.vmin <= expected <= node.vmax, f"bounds of {render(node)}"
+
+
+def test_a_loop_stays_the_same_loop() -> None:
+    """Simplifying an index alone must not change the loops it is closed by."""
+    loop = UOp.range((M * N + 0) * 1, 7)
+    assert simplify(loop + 0) is loop
