@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tg_core.uop.mixin.linalg import LinalgMixin
+from tg_core.uop.mixin.digest import DigestMixin
 from tg_core.uop.mixin.types import TypesMixin
 
 
-class OpMixin(LinalgMixin, TypesMixin):
+class OpMixin(DigestMixin, TypesMixin):
     """Every op that `Tensor` and `UOp` share."""
 
     __slots__ = ()
