@@ -152,9 +152,16 @@ def codegen_state() -> tuple[tuple[str, int | str], ...]:
 
 
 # What is printed
-DEBUG = ContextVar("DEBUG", 0, doc="1: schedules, 2: each kernel, 4: source, 6: rewrites")
+DEBUG = ContextVar(
+    "DEBUG",
+    0,
+    doc="1: schedules, 2: launches, 3: kernels, 4: source, 5: linear, 6: rewrites, 7: assembly",
+)
 VIZ = ContextVar("VIZ", 0, doc="record every rewrite for viewing")
 PROFILE = ContextVar("PROFILE", 0, doc="record a time line of kernels and copies")
+PROFILE_FILE = ContextVar(
+    "PROFILE_FILE", "tg_trace.json", doc="where the time line is written at exit"
+)
 
 # What is checked
 SPEC = ContextVar("SPEC", 0, doc="1: verify the IR between passes, 2: at the creation of each node")

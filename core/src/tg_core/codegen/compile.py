@@ -9,7 +9,9 @@ from tg_core.codegen.disk_programs import load_compiled, store_compiled
 from tg_core.codegen.estimate_work import estimate_work
 from tg_core.codegen.normalize_kernel import normalize_kernel
 from tg_core.codegen.pipeline import run_pipeline
-from tg_core.config import codegen_state
+from tg_core.codegen.show_program import show_program
+from tg_core.config import DEBUG, codegen_state
+from tg_core.support.trace import span
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
@@ -49,11 +51,15 @@ def compile_program(sink: UOp, renderer: Renderer) -> UOp:
     key = (normal.key, renderer.key, state)
     found = _compiled.get(key)
     if found is None:
-        found = load_compiled(normal, renderer, state)
+        with span("load program", "load"):
+            found = load_compiled(normal, renderer, state)
         if found is None:
-            found = _compile(sink, renderer)
+            with span(name_kernel(normal), "compile"):
+                found = _compile(sink, renderer)
             store_compiled(normal, renderer, state, found)
         _compiled[key] = found
+        if DEBUG.value >= 3:
+            show_program(found, renderer, DEBUG.value)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,22 +18,29 @@ class Capture:
     """Pairs of a LINEAR and the arguments (BUFFERs and bound variables) it ran on."""
 
     def __enter__(self) -> Capture:
-        _active.append(self)
+        _active.captures.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _active.remove(self)
+        _active.captures.remove(self)
 
 
-_active: list[Capture] = []
+class _Active(threading.local):
+    """The captures of one thread; what other threads run meanwhile is not theirs."""
+
+    def __init__(self) -> None:
+        self.captures: list[Capture] = []
+
+
+_active = _Active()
 
 
 def capturing() -> bool:
     """Tell whether a capture is active."""
-    return bool(_active)
+    return bool(_active.captures)
 
 
 def record(linear: UOp, arguments: tuple[UOp, ...]) -> None:
     """Note a schedule that is about to run."""
-    for capture in _active:
+    for capture in _active.captures:
         capture.entries.append((linear, arguments))

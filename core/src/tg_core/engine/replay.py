@@ -16,7 +16,7 @@ from tg_core.hcq import base_of, batch, parametrize
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tg_core.engine.capture import Capture
 
@@ -118,12 +118,12 @@ class Replay:
         found = (a for _, arguments in self.entries for a in arguments if isinstance(a, Bound))
         return list(dict.fromkeys(found))
 
-    def run(self, buffers: Sequence[Buffer], value_of: Callable[[Bound], int]) -> None:
+    def run(self, buffers: Sequence[Buffer], values: Mapping[Bound, int]) -> None:
         """Run everything once.
 
         Args:
             buffers: storage by slot.
-            value_of: gives the value of each variable for this run.
+            values: of the variables for this run.
 
         Raises:
             JitError: a signal handler or finalizer calls the replay that it interrupts.
@@ -135,18 +135,19 @@ class Replay:
             try:
                 linked = self._linked
                 if linked is None:
-                    linked = self._linked = self._link()
+                    linked = self._linked = self.link()
                 arguments = linked.arguments.copy()
                 for slot, index in linked.slots:
                     arguments[slot] = buffers[index]
                 for slot, bound in linked.bounds:
-                    arguments[slot] = value_of(bound)
+                    arguments[slot] = values[bound]
                 for step in linked.steps:
                     step.run(arguments)
             finally:
                 self._running = False
 
-    def _link(self) -> _Linked:
+    def link(self) -> _Linked:
+        """Join the schedules, compile and load their kernels, and give them storage."""
         shared = _shared_storage([linear for linear, _ in self.entries])
         joined, parameters = parametrize(
             [

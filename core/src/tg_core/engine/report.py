@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tg_core.device import GlobalCounters
 
@@ -22,6 +22,17 @@ def report_kernel(device: str, info: ProgramInfo, seconds: float) -> None:
     flops = info.estimates.flops / seconds / 1e9
     rate = info.estimates.bytes / seconds / 1e9
     _line(device, info.name, seconds, f"{flops:8.2f} GFLOP/s {rate:8.2f} GB/s")
+
+
+def kernel_rates(device: str, info: ProgramInfo, seconds: float) -> dict[str, Any]:
+    """Return what a time line shows of a launch."""
+    seconds = max(seconds, 1e-9)
+    return {
+        "device": device,
+        "gflops": info.estimates.flops / seconds / 1e9,
+        "gbytes_per_second": info.estimates.bytes / seconds / 1e9,
+        "global_size": [s if isinstance(s, int) else "symbolic" for s in info.global_size],
+    }
 
 
 def report_copy(destination: Buffer, source: Buffer, seconds: float) -> None:

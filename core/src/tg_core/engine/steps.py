@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.config import DEBUG, JIT, PROFILE
 from tg_core.device import Buffer, GlobalCounters, copy_buffer
-from tg_core.engine.report import report_copy, report_kernel
+from tg_core.engine.report import kernel_rates, report_copy, report_kernel
 from tg_core.hcq import (
     LaunchSize,
     call_device,
@@ -17,6 +17,7 @@ from tg_core.hcq import (
     parse_argument,
     resolve,
 )
+from tg_core.support.trace import add_event
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class KernelStep:
             bound = dict(zip(self.info.variables, values, strict=True))
             sizes = [s if isinstance(s, int) else s.value(bound) for s in self.sizes]
             global_size, local_size = tuple(sizes[:3]), tuple(sizes[3:])
-        wait = DEBUG.value >= 2
+        wait = DEBUG.value >= 2 or PROFILE.value > 0
         started = time.perf_counter()
         elapsed = self.program(opaques, values, global_size, local_size, wait)
         GlobalCounters.kernel_count += 1
@@ -62,7 +63,16 @@ class KernelStep:
         if wait:
             seconds = elapsed if elapsed is not None else time.perf_counter() - started
             GlobalCounters.time_sum += seconds
-            report_kernel(self.device, self.info, seconds)
+            if PROFILE.value:
+                add_event(
+                    self.info.name,
+                    "kernel",
+                    started,
+                    seconds,
+                    kernel_rates(self.device, self.info, seconds),
+                )
+            if DEBUG.value >= 2:
+                report_kernel(self.device, self.info, seconds)
 
 
 class CopyStep:
@@ -77,8 +87,12 @@ class CopyStep:
         source = resolve(self.source, arguments).ensure_allocated()
         started = time.perf_counter()
         copy_buffer(destination, source)
+        seconds = time.perf_counter() - started
+        if PROFILE.value:
+            ends = {"from": source.device, "to": destination.device, "bytes": destination.nbytes}
+            add_event("copy", "copy", started, seconds, ends)
         if DEBUG.value >= 2:
-            report_copy(destination, source, time.perf_counter() - started)
+            report_copy(destination, source, seconds)
 
 
 class BatchStep:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from tg_core.config import SCACHE, codegen_state
+from tg_core.config import DEBUG, SCACHE, codegen_state
 from tg_core.device import Device
 from tg_core.errors import FileFormatError, ScheduleError
 from tg_core.plugins.capability import Capability
@@ -18,6 +19,7 @@ from tg_core.schedule.prepare_graph import prepare_graph
 from tg_core.schedule.views import contiguous_view, state_of, storage_argument, strip_state
 from tg_core.support.disk_cache import DiskCache
 from tg_core.support.source_digest import source_digest
+from tg_core.support.trace import span
 from tg_core.uop.graph import toposort
 from tg_core.uop.ops import CallInfo, KernelInfo, Ops, UOp
 from tg_core.uop.serialize import dump_uop, load_uop
@@ -51,7 +53,12 @@ def schedule_body(body: UOp, default_device: str | None = None) -> UOp:
     key = (body, default_device)
     found = _cache.get(key)
     if found is None or not SCACHE.value:
-        found = _from_disk(body, default_device)
+        started = time.perf_counter()
+        with span("schedule", "schedule"):
+            found = _from_disk(body, default_device)
+        if DEBUG.value >= 1:
+            took = (time.perf_counter() - started) * 1e3
+            print(f"scheduled {len(found.src)} calls in {took:.2f} ms")
         if len(_cache) >= _CACHE_SIZE:
             _cache.pop(next(iter(_cache)))
         _cache[key] = found

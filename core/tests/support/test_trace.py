@@ -1,0 +1,36 @@
+"""The time line of PROFILE."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tg_core import Context, Tensor
+from tg_core.support.trace import clear_trace, span, write_trace
+
+
+def test_schedule_compile_copies_and_kernels_are_on_the_time_line(tmp_path: Path) -> None:
+    clear_trace()
+    with Context(PROFILE=1, CACHE=0, SCACHE=0):
+        total = (Tensor([[1.0, 2.0], [3.0, 4.5]]) @ Tensor([[1.0], [0.25]]) + 7).sum()
+        assert total.item() == 1 + 0.5 + 3 + 1.125 + 14
+    path = tmp_path / "trace.json"
+    assert write_trace(str(path)) == str(path)
+    events = json.loads(path.read_text())["traceEvents"]
+    clear_trace()
+    assert {"schedule", "kernel", "copy"} <= {e["cat"] for e in events}
+    for event in events:
+        assert event["ph"] == "X"
+        assert event["dur"] >= 0
+        assert event["ts"] >= 0
+    kernels = [e for e in events if e["cat"] == "kernel"]
+    assert all(e["args"]["device"] for e in kernels)
+    starts = [e["ts"] for e in kernels]
+    assert starts == sorted(starts)
+
+
+def test_nothing_is_recorded_when_it_is_off(tmp_path: Path) -> None:
+    clear_trace()
+    with span("a", "kernel"):
+        pass
+    assert write_trace(str(tmp_path / "trace.json")) is None
