@@ -158,3 +158,27 @@ def test_gather_of_a_product_with_a_float_mask_stays() -> None:
     """NaN times zero is no zero, so a mask by multiplication selects nothing."""
     node = (r.eq(v).cast(F) * table.index(r).load()).reduce(Ops.ADD, r)
     assert reduces(full(node)) == 1
+
+
+@pytest.mark.parametrize("factor", [2, 3, -2])
+def test_gather_at_a_stride(factor: int) -> None:
+    """Every second row of a gradient: the row exists where the factor divides."""
+    node = gather((r * factor + 1).eq(i))
+    closed = full(node)
+    assert reduces(closed) == 0
+    (position,) = loads_of(closed, table)
+    for at in range(16):
+        solutions = [k for k in range(SIZE) if k * factor + 1 == at]
+        chosen = evaluate(closed.src[0], {i: at})
+        assert chosen == bool(solutions), at
+        if solutions:
+            assert evaluate(position, {i: at}) == solutions[0]
+
+
+def test_conditions_that_load_are_masked_too() -> None:
+    flags = UOp.param(5, dtypes.bool, (SIZE,))
+    closed = full(gather(r.eq(v) & flags.index(r).load()))
+    assert reduces(closed) == 0
+    (position,) = loads_of(closed, flags)
+    assert position.op is Ops.WHERE
+    assert position.src[2].arg is Invalid

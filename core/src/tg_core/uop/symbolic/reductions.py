@@ -218,8 +218,8 @@ def _count_over(u: UOp, masked: Masked, r: UOp) -> UOp | None:
 def gather_masked(u: UOp) -> UOp | None:
     """`sum(where(r == i & c, x(r), 0) for r) -> where(0 <= i < n & c(i), x(i), 0)`.
 
-    At most one summand is not zero. `i` must not depend on r; loads in x(i) are masked where i is
-    out of range, so that nothing is read there.
+    Likewise `a*r == i`, where a must divide i. At most one summand is not zero. `i` must not depend
+    on r; loads in x(i) are masked where i is out of range, so that nothing is read there.
     """
     if u.arg is not Ops.ADD or u.dtype is dtypes.bool:
         return None
@@ -230,22 +230,32 @@ def gather_masked(u: UOp) -> UOp | None:
         if r.op is not Ops.RANGE:
             continue
         for condition in masked.conditions:
-            position = _solved_equality(condition, r)
-            if position is not None:
+            solution = _solved_equality(condition, r)
+            if solution is not None:
+                position, exists = solution
                 others = [c for c in masked.conditions if c is not condition]
-                return _gathered(u, masked.value, others, r, position)
+                return _gathered(u, masked.value, [*exists, *others], r, position)
     return None
 
 
-def _solved_equality(condition: UOp, r: UOp) -> UOp | None:
-    """Solve `r + t == s` for r, with t and s independent of it."""
+def _solved_equality(condition: UOp, r: UOp) -> tuple[UOp, list[UOp]] | None:
+    """Solve `a*r + t == s` for r, with t and s independent of it.
+
+    Returns:
+        The only r that can solve it, and the conditions under which it does: `s - t` must divide.
+    """
     if condition.op is not Ops.CMPEQ or not _depends(condition, r):
         return None
     form = _exact_difference(*condition.src)
     solved = None if form is None else _solve(form, r)
-    if solved is None or abs(solved.factor) != 1:
+    if solved is None:
         return None
-    return UOp(Ops.MUL, (solved.rest, UOp.const(-solved.factor)))
+    sign = UOp.const(-1 if solved.factor > 0 else 1)
+    distance, step = UOp(Ops.MUL, (solved.rest, sign)), UOp.const(abs(solved.factor))
+    if abs(solved.factor) == 1:
+        return distance, []
+    divides = UOp(Ops.CMPEQ, (UOp(Ops.FLOORMOD, (distance, step)), UOp.const(0)))
+    return UOp(Ops.FLOORDIV, (distance, step)), [divides]
 
 
 def _gathered(u: UOp, value: UOp, others: list[UOp], r: UOp, position: UOp) -> UOp:
@@ -260,7 +270,7 @@ def _gathered(u: UOp, value: UOp, others: list[UOp], r: UOp, position: UOp) -> U
     chosen = position if r.dtype is dtypes.weakint else UOp(Ops.CAST, (position,), r.dtype)
     mapping: dict[UOp, UOp] = {r: chosen}
     # sources first, so that an index that depends on another load's index sees the masked one
-    for node in value.toposort():
+    for node in UOp(Ops.GROUP, (value, *others)).toposort():
         if node.op is Ops.INDEX and r in node.ranges:
             base, index = (s.substitute(mapping) for s in node.src)
             masked = UOp(Ops.WHERE, (inside, index, UOp.const(Invalid)))
