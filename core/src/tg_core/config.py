@@ -166,7 +166,11 @@ PROFILE_FILE = ContextVar(
 # What is checked
 SPEC = ContextVar("SPEC", 0, doc="1: verify the IR between passes, 2: at the creation of each node")
 CHECK_OOB = ContextVar("CHECK_OOB", 0, doc="prove every index into storage in bounds")
-CHECK_INDEX = ContextVar("CHECK_INDEX", 0, doc="raise for tensor indices out of range at realize")
+CHECK_INDEX = ContextVar(
+    "CHECK_INDEX",
+    0,
+    doc="compute tensor indices where they are used, and raise for one out of range",
+)
 JIT_CHECK = ContextVar("JIT_CHECK", 0, doc="compare the first n replays of a JIT with eager")
 
 # Where it runs
@@ -187,4 +191,5 @@ DEFAULT_INT = ContextVar("DEFAULT_INT", "int32", codegen=True, doc="dtype of Pyt
 JIT = ContextVar("JIT", 1, doc="0: off, 1: capture and replay in batches, 2: replay call by call")
 SCACHE = ContextVar("SCACHE", 1, doc="keep schedules of equal computations")
 CACHE = ContextVar("CACHE", 1, doc="0: no disk cache of schedules and programs")
+CACHE_LIMIT_MB = ContextVar("CACHE_LIMIT_MB", 2048, doc="size of the disk cache, oldest go first")
 TG_CACHE_DIR = ContextVar("TG_CACHE_DIR", "", doc="folder of the disk cache")

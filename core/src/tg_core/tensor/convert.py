@@ -26,7 +26,7 @@ class ConvertMethods:
         """Return the shape with bound variables replaced by their values."""
         sizes: list[int] = []
         for size in self.shape:
-            sizes.append(size if isinstance(size, int) else _bound_size(size))
+            sizes.append(size if isinstance(size, int) else bound_size(size))
         return tuple(sizes)
 
     def _host_bytes(self: Tensor) -> memoryview:
@@ -103,7 +103,7 @@ class ConvertMethods:
         return dtypes.is_float(self.dtype)
 
 
-def _bound_size(size: UOp) -> int:
+def bound_size(size: UOp) -> int:
     """Return a symbolic size with its bound variables put in.
 
     Raises:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tg_core.config import CHECK_INDEX
 from tg_core.dtype import dtypes
 from tg_core.errors import IndexingError, ShapeError
+from tg_core.tensor.convert import bound_size
 from tg_core.uop.mixin.shape_utils import shape_text
 
 if TYPE_CHECKING:
@@ -34,6 +36,26 @@ class IndexDataMethods:
                 f"index: a list of {index.dtype.name} is no index, expected ints or bools"
             )
         return index
+
+    def _check_range(self: Tensor, size: Any) -> None:
+        """Compute the positions and raise for one out of range when `CHECK_INDEX` is set.
+
+        Raises:
+            IndexingError: a position is not in [-size, size); names its value and its place.
+        """
+        if not CHECK_INDEX.value or 0 in self.shape:
+            return
+        import numpy as np
+
+        limit = size if isinstance(size, int) else bound_size(size)
+        values = self.numpy()
+        outside = np.argwhere((values < -limit) | (values >= limit))
+        if len(outside):
+            place = tuple(int(axis) for axis in outside[0])
+            raise IndexingError(
+                f"index: value {values[place]} at position {place} is out of range for an axis of "
+                f"size {limit}"
+            )
 
     def _mask_positions(self: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         """Return the positions of the True values of a mask, which is computed to count them."""

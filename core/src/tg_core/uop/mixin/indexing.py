@@ -101,8 +101,12 @@ class IndexingMixin(CreationMixin):
 
     # *** lookups ***
 
+    def _check_range(self, size: sint) -> None:
+        """Raise IndexingError for positions out of range, where that can be and is asked for."""
+
     def _wrapped(self, size: sint) -> Self:
         """Return positions with negative ones counted from the end."""
+        self._check_range(size)
         if dtypes.is_unsigned(self.dtype):
             return self
         index = (

@@ -86,11 +86,13 @@ class LossMixin(ConvolutionMixin):
         axis = self._class_axis("nll_loss", Y)
         if not dtypes.is_int(Y.dtype):
             raise DTypeError(f"nll_loss: targets must be integers, found {Y.dtype.name}")
-        picked = self.gather(axis, Y.unsqueeze(axis)).squeeze(axis)
+        # an ignored class may have a number that is none: it looks up class 0, which then goes
+        named = Y if ignore_index is None else Y.ne(ignore_index).where(Y, 0)
+        picked = self.gather(axis, named.unsqueeze(axis)).squeeze(axis)
         if weight is None:
             scale = self._const(1.0, self.dtype)._broadcast_to(Y.shape)
         else:
-            scale = weight.gather(0, Y.flatten()).reshape(Y.shape)
+            scale = weight.gather(0, named.flatten()).reshape(Y.shape)
         if ignore_index is not None:
             scale = Y.ne(ignore_index).where(scale, 0.0)
             picked = Y.ne(ignore_index).where(picked, 0.0)
@@ -151,7 +153,8 @@ class LossMixin(ConvolutionMixin):
             )
         log_probability = self.log_softmax(-1)
         counts = Y.ne(ignore_index)
-        picked = log_probability.gather(self.ndim - 1, Y.unsqueeze(-1)).squeeze(-1)
+        named = counts.where(Y, 0)
+        picked = log_probability.gather(self.ndim - 1, named.unsqueeze(-1)).squeeze(-1)
         mixed = picked
         if label_smoothing:
             mixed = picked * (1 - label_smoothing) + log_probability.mean(-1) * label_smoothing
