@@ -27,3 +27,17 @@ def test_an_action_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["cache"])
     assert "ACTION" in capsys.readouterr().err
+
+
+def test_show_and_verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Context(TG_CACHE_DIR=str(tmp_path), CACHE=1):
+        cache = DiskCache("programs")
+        cache.put("key", b"x" * 964)
+        assert main(["cache", "show"]) == 0
+        assert "programs" in capsys.readouterr().out
+        assert main(["cache", "verify"]) == 0
+        (entry,) = (p for p in (tmp_path / "programs").rglob("*") if p.is_file())
+        entry.write_bytes(entry.read_bytes()[:-1])
+        assert main(["cache", "verify"]) == 1
+        assert "1 were damaged" in capsys.readouterr().out
+        assert cache.get("key") is None

@@ -11,7 +11,15 @@ import pytest
 
 from tg_core.config import Context
 from tg_core.support import disk_cache
-from tg_core.support.disk_cache import DiskCache, cache_folder, clear_cache, folder_size
+from tg_core.support.disk_cache import (
+    DiskCache,
+    cache_entries,
+    cache_folder,
+    clear_cache,
+    folder_size,
+    trim_cache,
+    verify_cache,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -131,3 +139,28 @@ def test_clear_leaves_what_is_not_a_cache() -> None:
     clear_cache()
     assert (mine / "cat.jpg").exists()
     assert (cache_folder() / "letter.txt").exists()
+
+
+def test_the_oldest_entries_go_when_the_folder_is_too_large(tmp_path: Path) -> None:
+    with Context(TG_CACHE_DIR=str(tmp_path), CACHE=1):
+        cache = DiskCache("trimmed")
+        for i in range(5):
+            cache.put(f"k{i}", bytes(1000))
+        for age, path in enumerate(sorted(cache_entries())):
+            os.utime(path, (age, age))
+        oldest = sorted(cache_entries())[:2]
+        assert trim_cache(3500) == 2
+        assert not any(path.exists() for path in oldest)
+        assert sum(cache.get(f"k{i}") is not None for i in range(5)) == 3
+
+
+def test_verify_finds_damage(tmp_path: Path) -> None:
+    with Context(TG_CACHE_DIR=str(tmp_path), CACHE=1):
+        cache = DiskCache("verified")
+        for i in range(3):
+            cache.put(f"k{i}", b"payload")
+        victim = next(cache_entries())
+        data = bytearray(victim.read_bytes())
+        data[-1] ^= 1
+        victim.write_bytes(data)
+        assert verify_cache() == (2, [victim])

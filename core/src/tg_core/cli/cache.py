@@ -8,11 +8,15 @@ __all__ = ["add_cache_command"]
 
 
 def add_cache_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `cache clear` and `cache path` to the command line."""
+    """Add `cache show`, `verify`, `clear` and `path` to the command line."""
     cache = subparsers.add_parser("cache", help="the disk cache of compiled programs")
     actions = cache.add_subparsers(dest="action", metavar="ACTION", required=True)
     clear = actions.add_parser("clear", help="remove everything in it")
     clear.set_defaults(handler=run_clear)
+    show = actions.add_parser("show", help="say where it is, and what is in it")
+    show.set_defaults(handler=run_show)
+    verify = actions.add_parser("verify", help="check every entry, and remove damaged ones")
+    verify.set_defaults(handler=run_verify)
     path = actions.add_parser("path", help="print where it is")
     path.set_defaults(handler=run_path)
 
@@ -25,6 +29,32 @@ def run_clear(arguments: argparse.Namespace) -> int:
     files, nbytes = clear_cache()
     print(f"removed {files} entries ({format_bytes(nbytes)}) from {cache_folder()}")
     return 0
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Run `tg cache show`."""
+    from tg_core.config import CACHE_LIMIT_MB
+    from tg_core.device.memory_pool import format_bytes
+    from tg_core.support.disk_cache import cache_folder, folder_size
+
+    folder = cache_folder()
+    print(f"{folder} (at most {CACHE_LIMIT_MB.value} MB)")
+    for child in sorted(folder.iterdir()) if folder.is_dir() else ():
+        files, nbytes = folder_size(child)
+        print(f"{child.name:<12} {files:6d} entries {format_bytes(nbytes):>10}")
+    return 0
+
+
+def run_verify(arguments: argparse.Namespace) -> int:
+    """Run `tg cache verify`; the exit code is 1 when entries were damaged."""
+    from tg_core.support.disk_cache import verify_cache
+
+    whole, damaged = verify_cache()
+    for path in damaged:
+        path.unlink(missing_ok=True)
+        print(f"removed {path}: damaged")
+    print(f"{whole} entries are whole, {len(damaged)} were damaged")
+    return 1 if damaged else 0
 
 
 def run_path(arguments: argparse.Namespace) -> int:

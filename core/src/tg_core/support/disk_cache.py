@@ -13,13 +13,27 @@ import shutil
 import tempfile
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tg_core.config import CACHE, TG_CACHE_DIR
+from tg_core.config import CACHE, CACHE_LIMIT_MB, TG_CACHE_DIR
 
-__all__ = ["DiskCache", "cache_folder", "clear_cache", "folder_size"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "DiskCache",
+    "cache_entries",
+    "cache_folder",
+    "clear_cache",
+    "folder_size",
+    "trim_cache",
+    "verify_cache",
+]
 
 _MAGIC = b"tgc1"
 _DIGEST_BYTES = 32
+_TRIM_EVERY = 16 << 20
+"""Bytes a process stores between two looks at the size of the folder."""
 _warned: set[str] = set()
 
 
@@ -42,6 +56,7 @@ class DiskCache:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._stored = 0
 
     def get(self, key: bytes | str) -> bytes | None:
         """Return what was stored under a key, or None."""
@@ -75,6 +90,10 @@ class DiskCache:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
             os.replace(temporary, path)
+            self._stored += len(payload)
+            if self._stored > _TRIM_EVERY:
+                self._stored = 0
+                trim_cache(CACHE_LIMIT_MB.value << 20)
         except OSError as error:
             _warn("write", path, error.strerror or str(error))
             if temporary:
@@ -105,6 +124,55 @@ def folder_size(folder: Path) -> tuple[int, int]:
                 continue
             files += 1
     return files, nbytes
+
+
+def cache_entries() -> Iterator[Path]:
+    """Yield the files of all caches below `cache_folder`."""
+    folder = cache_folder()
+    if not folder.is_dir():
+        return
+    for child in sorted(folder.iterdir()):
+        if child.is_dir() and _is_cache(child):
+            for part in sorted(child.iterdir()):
+                yield from sorted(p for p in part.iterdir() if not p.name.startswith(".new-"))
+
+
+def verify_cache() -> tuple[int, list[Path]]:
+    """Return how many entries are whole, and the damaged ones."""
+    whole = 0
+    damaged = []
+    start = len(_MAGIC) + _DIGEST_BYTES
+    for path in cache_entries():
+        entry = path.read_bytes()
+        if entry[:start] == _MAGIC + hashlib.sha256(entry[start:]).digest():
+            whole += 1
+        else:
+            damaged.append(path)
+    return whole, damaged
+
+
+def trim_cache(limit: int) -> int:
+    """Remove the entries that were stored first until the rest fits; returns how many went.
+
+    Args:
+        limit: in bytes.
+    """
+    found = []
+    for path in cache_entries():
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        found.append((status.st_mtime_ns, status.st_size, path))
+    excess = sum(size for _, size, _ in found) - limit
+    removed = 0
+    for _, size, path in sorted(found):
+        if excess <= 0:
+            break
+        path.unlink(missing_ok=True)
+        excess -= size
+        removed += 1
+    return removed
 
 
 def clear_cache() -> tuple[int, int]:
