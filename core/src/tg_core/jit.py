@@ -10,40 +10,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tg_core.config import JIT, JIT_CHECK
-from tg_core.device import Buffer, buffer_of, copy_buffer, new_buffer_uop
+from tg_core.device import RecycledStorage, copy_buffer
 from tg_core.device.storage import slot_mark
 from tg_core.engine.capture import Capture, capturing
 from tg_core.engine.replay import Bound, Replay
 from tg_core.errors import JitError
-from tg_core.jit_inputs import CaptureSignature, Inputs, copy_of, leaves, placeholder, rebuild
+from tg_core.jit_inputs import CaptureSignature, Inputs, copy_of, placeholder, separate
+from tg_core.jit_quick import QuickForm
+from tg_core.jit_results import Results
 from tg_core.tensor import Tensor
 from tg_core.tensor.random import COUNTER, SEED_HIGH, SEED_LOW, random_state
 from tg_core.tensor.realize import realize_tensors
 from tg_core.tensor.states import storage_base
+from tg_core.tensor.structure import leaves, rebuild
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tg_core.device import Buffer
+
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@dataclass
-class _Output:
-    """Storage of the result that changes from run to run."""
-
-    buffer: Buffer
-    holder: weakref.ref[UOp] | None = None
-    """The node handed out last; while it lives, its storage belongs to the caller."""
-
-    def storage(self) -> UOp:
-        """Return a BUFFER node for the next result, with storage that nobody else holds."""
-        if self.holder is not None and self.holder() is not None:
-            self.buffer = Buffer(self.buffer.device, self.buffer.size, self.buffer.dtype)
-        node = new_buffer_uop(self.buffer.device, self.buffer.size, self.buffer.dtype, self.buffer)
-        self.holder = weakref.ref(node)
-        return node
 
 
 @dataclass
@@ -63,13 +51,21 @@ class Captured:
     """
 
     def __init__(
-        self, capture: Capture, inputs: Inputs, result: Any, draws: _Draws, first_new: int
+        self,
+        capture: Capture,
+        inputs: Inputs,
+        arguments: tuple[tuple[Any, ...], dict[str, Any]],
+        result: Any,
+        draws: _Draws,
+        first_new: int,
     ) -> None:
         self.signature = CaptureSignature(inputs)
+        self.form = QuickForm(inputs, *arguments)
+        self.names = [t.name for t in inputs.tensors]
         self.draws = draws
         kept = inputs.placeholders()
         slots = {t.buffer: i for i, t in enumerate(inputs.tensors)}
-        self.outputs: list[_Output] = []
+        self.outputs: list[RecycledStorage] = []
         for _, value in leaves(result, "result"):
             base = storage_base(value.uop) if isinstance(value, Tensor) else None
             if (
@@ -79,18 +75,19 @@ class Captured:
                 or base.arg.slot < first_new
             ):
                 continue
-            buffer = buffer_of(base)
-            assert buffer is not None
             kept[base] = placeholder(len(slots), base)
             slots[base] = len(slots)
-            self.outputs.append(_Output(buffer, weakref.ref(base)))
-        self.result = rebuild(result, Tensor, lambda tensor: tensor.uop.substitute(kept))
+            self.outputs.append(RecycledStorage(base.arg))
+        filled = rebuild(result, Tensor, lambda tensor: tensor.uop.substitute(kept))
+        self.results = Results(filled, [kept[base] for base in slots])
         self.replay = Replay.of(capture, slots)
         if self.replay.kernels == 0:
             raise JitError(
                 "jit: the function ran no kernel; nothing it returns is computed from tensors"
             )
+        self.bounds = self.replay.variables()
         self.written, self.fixed = self.replay.written()
+        self.writes_inputs = any(slot < len(inputs.tensors) for slot in self.written)
 
     def run(self, inputs: Inputs) -> Any:
         """Replay on new inputs and return the new result.
@@ -99,32 +96,52 @@ class Captured:
             JitError: an argument is not what it was at capture.
         """
         self.signature.check(inputs)
-        buffers = inputs.separate(self.written)
-        values = inputs.values()
-        seed, drawn = random_state()
-        before = dict(drawn)
-        nodes = {placeholder(i, t.buffer): t.buffer for i, t in enumerate(inputs.tensors)}
-        nodes.update((bound.src[0], bound) for bound in inputs.variables.values())
-        for output in self.outputs:
-            node = output.storage()
-            nodes[placeholder(len(buffers), node)] = node
-            buffers.append(output.buffer)
+        nodes = [t.buffer for t in inputs.tensors]
+        return self.run_on(nodes, inputs.buffers(), list(inputs.variables.values()))
 
-        def value_of(bound: Bound) -> int:
+    def run_on(self, nodes: list[UOp], buffers: list[Buffer], variables: list[UOp]) -> Any:
+        """Replay on storage that is as it was at capture, and return the new result.
+
+        Args:
+            nodes: BUFFER nodes of the tensors among the arguments.
+            buffers: their storage.
+            variables: the bound variables among the arguments.
+        """
+        if self.writes_inputs:
+            buffers = separate(buffers, self.names, self.written)
+        with self.replay.lock:
+            for output in self.outputs:
+                node, buffer = output.lend()
+                nodes.append(node)
+                buffers.append(buffer)
+            self.replay.run(buffers, self._values(variables) if self.bounds else {})
+            if self.draws.blocks:
+                _, drawn = random_state()
+                for device, blocks in self.draws.blocks.items():
+                    drawn[device] = drawn.get(device, 0) + blocks
+        return self.results.fill(nodes, variables)
+
+    def _values(self, variables: list[UOp]) -> dict[Bound, int]:
+        """Return the value of every variable of the replay: those of arguments, and those of draws,
+        which go on from where the streams are.
+        """
+        given = {variable.arg.name: value for variable, value in map(UOp.unbind, variables)}
+        seed, drawn = random_state()
+        values: dict[Bound, int] = {}
+        for bound in self.bounds:
             name: str = bound.variable.arg.name
             if name == SEED_LOW:
-                return seed & 0xFFFFFFFF
-            if name == SEED_HIGH:
-                return seed >> 32
-            if name.startswith(COUNTER):
+                value = seed & 0xFFFFFFFF
+            elif name == SEED_HIGH:
+                value = seed >> 32
+            elif name.startswith(COUNTER):
                 device = name.split(":", 1)[1]
-                return before.get(device, 0) + bound.captured - self.draws.start.get(device, 0)
-            return values.get(name, bound.captured)
-
-        self.replay.run(buffers, value_of)
-        for device, blocks in self.draws.blocks.items():
-            drawn[device] = before.get(device, 0) + blocks
-        return rebuild(self.result, UOp, lambda node: Tensor._from_uop(node.substitute(nodes)))
+                moved = bound.captured - self.draws.start.get(device, 0)
+                value = drawn.get(device, 0) + moved
+            else:
+                value = given.get(name, bound.captured)
+            values[bound] = value
+        return values
 
 
 class TinyJit(Generic[P, R]):
@@ -176,12 +193,18 @@ class TinyJit(Generic[P, R]):
         """Run, capture or replay; `first` is the instance of a method, which is no input."""
         if not JIT.value or capturing():
             return self.function(*first, *args, **kwargs)
-        if self.captured is not None:
+        captured = self.captured
+        if captured is not None:
+            if self.checks_left <= 0:
+                quick = captured.form.match(args, kwargs)
+                if quick is not None:
+                    replayed: R = captured.run_on(*quick)
+                    return replayed
             inputs, args, kwargs = Inputs.collect(args, kwargs)
             if self.checks_left > 0:
                 self.checks_left -= 1
-                return self._checked_run(inputs, first, args, kwargs)
-            result: R = self.captured.run(inputs)
+                return self._checked_run(captured, inputs, first, args, kwargs)
+            result: R = captured.run(inputs)
             return result
         if self.calls == 0:
             plain = self.function(*first, *args, **kwargs)
@@ -199,21 +222,23 @@ class TinyJit(Generic[P, R]):
             result = self.function(*first, *args, **kwargs)
             realize_tensors([*_tensors_of(result), *_tensors_of(args), *_tensors_of(kwargs)])
         blocks = {d: n - start.get(d, 0) for d, n in drawn.items() if n != start.get(d, 0)}
-        self.captured = Captured(capture, inputs, result, _Draws(start, blocks), first_new)
+        draws = _Draws(start, blocks)
+        captured = Captured(capture, inputs, (args, kwargs), result, draws, first_new)
+        self.captured = captured
         for slot, original in inputs.copies.items():
-            if slot in self.captured.written:
+            if slot in captured.written:
                 copy_buffer(original, inputs.tensors[slot].storage)
         self.calls += 1
         return result
 
-    def _checked_run(self, inputs: Inputs, first: tuple[Any, ...], args: Any, kwargs: Any) -> R:
+    def _checked_run(
+        self, captured: Captured, inputs: Inputs, first: tuple[Any, ...], args: Any, kwargs: Any
+    ) -> R:
         """Replay, run plainly from the same state, and compare results and written storage.
 
         Raises:
             JitError: they differ, which means that something the function reads was frozen.
         """
-        captured = self.captured
-        assert captured is not None
         touched = [
             *captured.fixed,
             *(t.storage for i, t in enumerate(inputs.tensors) if i in captured.written),

@@ -155,34 +155,39 @@ class Inputs:
             self.copies[len(self.tensors)] = original
         self.tensors.append(Input(name, node, base))
 
-    def values(self) -> dict[str, int]:
-        """Return the values of the variables by name."""
-        return {name: bound.unbind()[1] for name, bound in self.variables.items()}
-
     def placeholders(self) -> dict[UOp, UOp]:
         """Return storage and bound variables with what a capture keeps in their place."""
         kept = {t.buffer: placeholder(i, t.buffer) for i, t in enumerate(self.tensors)}
         kept.update((bound, bound.src[0]) for bound in self.variables.values())
         return kept
 
-    def separate(self, written: set[int]) -> list[Buffer]:
-        """Return the storage by slot; where a written slot overlaps another, the other is a copy.
+    def buffers(self) -> list[Buffer]:
+        """Return the storage by slot."""
+        return [t.storage for t in self.tensors]
 
-        Raises:
-            JitError: two written slots overlap.
-        """
-        buffers = [t.storage for t in self.tensors]
-        for slot in sorted(s for s in written if s < len(buffers)):
-            for other, buffer in enumerate(buffers):
-                if other == slot or not _overlap(self.tensors[slot].storage, buffer):
-                    continue
-                if other in written:
-                    raise JitError(
-                        f"jit: {self.tensors[slot].name} and {self.tensors[other].name} are both"
-                        " written and share memory"
-                    )
-                buffers[other] = copy_of(buffer)
-        return buffers
+
+def separate(buffers: list[Buffer], names: list[str], written: set[int]) -> list[Buffer]:
+    """Return storage by slot in which no written slot overlaps another: the other is a copy.
+
+    Args:
+        buffers: of the tensors among the arguments.
+        names: of the arguments, for the error.
+        written: slots that the replay writes.
+
+    Raises:
+        JitError: two written slots overlap.
+    """
+    separated = list(buffers)
+    for slot in sorted(s for s in written if s < len(buffers)):
+        for other, buffer in enumerate(buffers):
+            if other == slot or not _overlap(buffers[slot], buffer):
+                continue
+            if other in written:
+                raise JitError(
+                    f"jit: {names[slot]} and {names[other]} are both written and share memory"
+                )
+            separated[other] = copy_of(buffer)
+    return separated
 
 
 class CaptureSignature:

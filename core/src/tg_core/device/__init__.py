@@ -5,6 +5,7 @@ from tg_core.device.buffer import Buffer
 from tg_core.device.copy import copy_buffer
 from tg_core.device.counters import GlobalCounters
 from tg_core.device.host import HostAllocator, host_memory_bytes
+from tg_core.device.recycled import RecycledStorage
 from tg_core.device.registry import Device
 from tg_core.device.storage import bind_buffer, buffer_of, new_buffer_uop
 
@@ -18,6 +19,7 @@ __all__ = [
     "HostAllocator",
     "OpenRequest",
     "Program",
+    "RecycledStorage",
     "bind_buffer",
     "buffer_of",
     "copy_buffer",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,12 +11,16 @@ from tg_core.device.registry import Device
 from tg_core.dtype import DType, to_numpy
 from tg_core.errors import DeviceError, DTypeError, ShapeError
 
-if TYPE_CHECKING:
-    from tg_core.device.memory_pool import MemoryPool
-
 __all__ = ["Buffer"]
 
 _PLAIN = BufferOptions()
+
+
+class MemoryOwner(Protocol):
+    """To whom memory goes back."""
+
+    def free(self, opaque: Any, nbytes: int, options: BufferOptions) -> None:
+        """Take memory back. Called from finalizers, on any thread."""
 
 
 class _HeldBytes(np.ndarray[Any, np.dtype[np.uint8]]):
@@ -70,7 +74,7 @@ class Buffer:
         options: BufferOptions | None = None,
     ) -> None:
         self._opaque: Any = None
-        self._pool: MemoryPool | None = None
+        self._pool: MemoryOwner | None = None
         self._compiled: Compiled | None = None
         if size < 0:
             raise ShapeError(f"buffer on {device}: size {size} is negative")
@@ -136,6 +140,10 @@ class Buffer:
         root._opaque = pool.alloc(root.nbytes, root.options, root.dtype.name)
         root._pool = pool
         return self
+
+    def lend(self, opaque: Any, owner: MemoryOwner) -> None:
+        """Use memory that goes back to `owner` when the buffer is gone."""
+        self._opaque, self._pool = opaque, owner
 
     def ensure_allocated(self) -> Buffer:
         """Get memory unless there is some; returns the buffer."""

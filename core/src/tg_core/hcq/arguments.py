@@ -65,7 +65,8 @@ def resolve(argument: Argument, arguments: Sequence[Buffer | int]) -> Buffer:
         argument: a PARAM or a part of one.
         arguments: of the LINEAR, by parameter slot.
     """
-    buffer = arguments[argument.base.arg.slot]
+    slot: int = argument.base.arg.slot
+    buffer = arguments[slot]
     assert not isinstance(buffer, int)
     if argument.whole:
         return buffer

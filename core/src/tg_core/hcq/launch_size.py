@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from tg_core.errors import CompileError
 from tg_core.uop.ops import Ops, UOp
-from tg_core.uop.symbolic import simplify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,16 +53,17 @@ class LaunchSize:
 
     Args:
         size: an integer expression over scalar PARAMs.
+
+    Raises:
+        CompileError: it contains what is no arithmetic of integers.
     """
 
     def __init__(self, size: UOp) -> None:
-        self.size = size
         order = size.toposort()
         place = {node: i for i, node in enumerate(order)}
         self._start: list[int] = [0] * len(order)
         self._variables: list[tuple[int, UOp]] = []
         self._steps: list[tuple[int, Callable[..., Any], list[int]]] = []
-        self._known = True
         for i, node in enumerate(order):
             if node.op is Ops.CONST:
                 self._start[i] = node.arg
@@ -71,15 +72,10 @@ class LaunchSize:
             elif node.op in _FUNCTIONS:
                 self._steps.append((i, _FUNCTIONS[node.op], [place[s] for s in node.src]))
             else:
-                self._known = False
+                raise CompileError(f"launch size: {node.op.name} is no arithmetic of integers")
 
     def value(self, values: Mapping[UOp, int]) -> int:
         """Return the size for values of the variables."""
-        if not self._known:
-            bound = {variable: UOp.const(value) for variable, value in values.items()}
-            found = simplify(self.size.substitute(bound)).const_value
-            assert isinstance(found, int), self.size
-            return found
         cells = self._start.copy()
         for i, variable in self._variables:
             cells[i] = values[variable]
