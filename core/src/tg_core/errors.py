@@ -15,6 +15,7 @@ __all__ = [
     "DeviceMismatch",
     "DeviceNotFound",
     "FileFormatError",
+    "FunctionError",
     "GradientError",
     "IndexingError",
     "JitError",
