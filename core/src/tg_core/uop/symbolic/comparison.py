@@ -11,6 +11,7 @@ from tg_core.uop.symbolic.linear import (
     Linear,
     added,
     build,
+    divided,
     exact_bounds,
     form_bounds,
     int_const,
@@ -106,16 +107,10 @@ def _tightened(form: Linear, last: int) -> tuple[Linear, int]:
     for factor in sorted(factors, reverse=True):
         if factor == 1:
             break
-        large: dict[UOp, int] = {}
-        small: dict[UOp, int] = {}
-        for term, coefficient in form.terms.items():
-            if coefficient % factor:
-                small[term] = coefficient
-            else:
-                large[term] = coefficient // factor
-        low, high = form_bounds(Linear(small, 0))
+        large, small = divided(form, factor)
+        low, high = form_bounds(small)
         if (last - low) // factor == (last - high) // factor:
-            return Linear(large, 0), (last - low) // factor
+            return large, (last - low) // factor
     return form, last
 
 

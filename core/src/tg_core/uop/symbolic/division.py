@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 
-from tg_core.dtype import DType, dtypes
+from tg_core.dtype import DType
 from tg_core.uop.bounds_common import dtype_bounds
 from tg_core.uop.opcodes import Ops
 from tg_core.uop.pattern import PatternMatcher, UPat
+from tg_core.uop.symbolic.division_by_variable import divide_by_variable, modulo_by_variable
 from tg_core.uop.symbolic.linear import (
     Linear,
     added,
     build,
+    divided,
     exact_bounds,
     form_bounds,
     int_const,
@@ -24,7 +26,7 @@ from tg_core.uop.symbolic.linear import (
     linear_of,
     scaled,
 )
-from tg_core.uop.symbolic.sums import INTS, product_of
+from tg_core.uop.symbolic.sums import INTS
 from tg_core.uop.uop import UOp
 
 
@@ -37,7 +39,7 @@ def simplify_floor_div(u: UOp) -> UOp | None:
     x, d = u.src
     divisor = int_const(d)
     if divisor is None:
-        return _divide_by_variable(u, x, d)
+        return divide_by_variable(u)
     if divisor == 0:
         return None
     if divisor == 1:
@@ -53,7 +55,7 @@ def simplify_floor_div(u: UOp) -> UOp | None:
     low, high = bounds
     if low // divisor == high // divisor:
         return UOp.const(low // divisor, u.dtype)
-    quotient, rest = _split(form, divisor)
+    quotient, rest = divided(form, divisor)
     if not rest.terms:
         return build(Linear(quotient.terms, quotient.const + rest.const // divisor), u.dtype)
     rest_bounds = exact_bounds(rest, u.dtype)
@@ -76,19 +78,6 @@ def _negate_both(u: UOp, form: Linear, divisor: int) -> UOp | None:
         return None
     numerator = build(negated, u.src[0].dtype)
     return UOp(Ops.FLOORDIV, (numerator, UOp.const(-divisor, u.src[1].dtype)))
-
-
-def _split(form: Linear, divisor: int) -> tuple[Linear, Linear]:
-    """Write `x` as `divisor * quotient + rest`: terms that divide evenly, and the constant."""
-    quotient: dict[UOp, int] = {}
-    rest: dict[UOp, int] = {}
-    for term, coefficient in form.terms.items():
-        if coefficient % divisor:
-            rest[term] = coefficient
-        else:
-            quotient[term] = coefficient // divisor
-    whole, part = divmod(form.const, divisor)
-    return Linear(quotient, whole), Linear(rest, part)
 
 
 def _divide_rest(u: UOp, rest: Linear, divisor: int) -> UOp | None:
@@ -128,21 +117,14 @@ def _without_small_terms(rest: Linear, divisor: int) -> tuple[Linear, int, Linea
     for factor in sorted(factors, reverse=True):
         if factor == 1:
             return None
-        large: dict[UOp, int] = {}
-        small: dict[UOp, int] = {}
-        for term, coefficient in rest.terms.items():
-            if coefficient % factor:
-                small[term] = coefficient
-            else:
-                large[term] = coefficient // factor
-        whole, part = divmod(rest.const, factor)
-        low, high = form_bounds(Linear(small, part))
+        large, small = divided(rest, factor)
+        low, high = form_bounds(small)
         multiple = low // factor
         if multiple == high // factor:
             return (
-                Linear(large, whole + multiple),
+                Linear(large.terms, large.const + multiple),
                 factor,
-                Linear(small, part - multiple * factor),
+                Linear(small.terms, small.const - multiple * factor),
             )
     return None
 
@@ -162,81 +144,6 @@ def _merge_divisions(u: UOp, term: UOp, inner: int, const: int, divisor: int) ->
     return UOp(Ops.FLOORDIV, (build(shifted, y.dtype), merged))
 
 
-def _factors(term: UOp) -> list[UOp]:
-    """List the factors of a product."""
-    factors: list[UOp] = []
-    stack = [term]
-    while stack:
-        node = stack.pop()
-        if node.op is Ops.MUL:
-            stack.extend(reversed(node.src))
-        else:
-            factors.append(node)
-    return factors
-
-
-def _variable_split(form: Linear, d: UOp) -> tuple[Linear, Linear]:
-    """Write `x` as `d * quotient + rest` for a divisor that is a product of variables."""
-    scale, wanted = 1, []
-    for factor in _factors(d):
-        value = int_const(factor)
-        if value is None:
-            wanted.append(factor)
-        else:
-            scale *= value
-    quotient: dict[UOp, int] = {}
-    rest: dict[UOp, int] = {}
-    whole = 0
-    for term, coefficient in form.terms.items():
-        left = _factors(term)
-        for factor in wanted:
-            if factor in left:
-                left.remove(factor)
-            else:
-                break
-        else:
-            if coefficient % scale == 0:
-                if left:
-                    quotient[product_of(left)] = coefficient // scale
-                else:
-                    whole = coefficient // scale
-                continue
-        rest[term] = coefficient
-    return Linear(quotient, whole), Linear(rest, form.const)
-
-
-def _below_divisor(rest: Linear, d: UOp) -> bool:
-    """Whether `0 <= rest < d` for every value of the variables."""
-    low, high = form_bounds(rest)
-    if low < 0:
-        return False
-    if high < d.vmin:
-        return True
-    if rest.const == 0 and len(rest.terms) == 1:
-        ((term, coefficient),) = rest.terms.items()
-        if coefficient == 1 and term.op in (Ops.RANGE, Ops.SPECIAL):
-            return term.src[0] is d
-    return False
-
-
-def _divide_by_variable(u: UOp, x: UOp, d: UOp) -> UOp | None:
-    """`(a*d + s) // d -> a + s//d`, and `s//d -> 0` where 0 <= s < d, for a positive divisor d."""
-    if d.vmin <= 0 or u.dtype is not dtypes.weakint:
-        return None
-    if x is d:
-        return UOp.const(1)
-    form = linear_of(x)
-    if form is None:
-        return None
-    quotient, rest = _variable_split(form, d)
-    if not (rest.terms or rest.const) or _below_divisor(rest, d):
-        return build(quotient, u.dtype)
-    if quotient.terms or quotient.const:
-        inner = UOp(Ops.FLOORDIV, (build(rest, x.dtype, like=x), d))
-        return build(added(quotient, Linear({inner: 1}, 0)), u.dtype)
-    return None
-
-
 @keeps_shape
 def simplify_floor_mod(u: UOp) -> UOp | None:
     """`x % c` -> the sum x reduced modulo c, with the part that c cannot touch outside.
@@ -246,7 +153,7 @@ def simplify_floor_mod(u: UOp) -> UOp | None:
     x, d = u.src
     divisor = int_const(d)
     if divisor is None:
-        return _modulo_variable(u, x, d)
+        return modulo_by_variable(u)
     if divisor == 0:
         return None
     if divisor in (1, -1):
@@ -324,23 +231,6 @@ def _modulo_of_large(u: UOp, divisor: int, large: Linear, factor: int, small: Li
     modulus = UOp.const(divisor // factor, u.src[1].dtype)
     inner = UOp(Ops.FLOORMOD, (build(large, u.src[0].dtype), modulus))
     return build(added(small, Linear({inner: factor}, 0)), u.dtype)
-
-
-def _modulo_variable(u: UOp, x: UOp, d: UOp) -> UOp | None:
-    """`(a*d + s) % d -> s % d`, and `s % d -> s` where 0 <= s < d, for a positive divisor d."""
-    if d.vmin <= 0 or u.dtype is not dtypes.weakint:
-        return None
-    if x is d:
-        return UOp.const(0)
-    form = linear_of(x)
-    if form is None:
-        return None
-    quotient, rest = _variable_split(form, d)
-    if not (rest.terms or rest.const) or _below_divisor(rest, d):
-        return build(rest, u.dtype)
-    if quotient.terms or quotient.const:
-        return UOp(Ops.FLOORMOD, (build(rest, x.dtype, like=x), d))
-    return None
 
 
 division = PatternMatcher(

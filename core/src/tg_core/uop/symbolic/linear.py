@@ -152,6 +152,28 @@ def added(a: Linear, b: Linear, factor: int = 1) -> Linear:
     return Linear(terms, a.const + b.const * factor)
 
 
+def divided(form: Linear, factor: int) -> tuple[Linear, Linear]:
+    """Write a form as `factor * quotient + rest`.
+
+    Args:
+        form: the form.
+        factor: not zero.
+
+    Returns:
+        The quotient: the terms whose coefficients divide, and the constant divided rounding down;
+        and the rest: the other terms, and the remainder of the constant.
+    """
+    quotient: dict[UOp, int] = {}
+    rest: dict[UOp, int] = {}
+    for term, coefficient in form.terms.items():
+        if coefficient % factor:
+            rest[term] = coefficient
+        else:
+            quotient[term] = coefficient // factor
+    whole, part = divmod(form.const, factor)
+    return Linear(quotient, whole), Linear(rest, part)
+
+
 def form_bounds(form: Linear) -> tuple[int, int]:
     """Bound the exact value of a form."""
     low = high = form.const

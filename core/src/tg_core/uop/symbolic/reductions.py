@@ -152,6 +152,11 @@ def _masked(value: UOp) -> Masked | None:
     return None
 
 
+def _masked_sum(u: UOp) -> Masked | None:
+    """Read a REDUCE as the sum of a masked summand."""
+    return _masked(u.src[0]) if u.arg is Ops.ADD and u.dtype is not dtypes.bool else None
+
+
 def _is_zero(u: UOp) -> bool:
     value = u.const_value
     return value is not None and value is not Invalid and value == 0
@@ -170,9 +175,7 @@ def count_masked(u: UOp) -> UOp | None:
     stay as a mask. Integers decide the count exactly; for floats the product is masked where the
     count is 0, so that an infinite v does not make a NaN.
     """
-    if u.arg is not Ops.ADD or u.dtype is dtypes.bool:
-        return None
-    masked = _masked(u.src[0])
+    masked = _masked_sum(u)
     if masked is None:
         return None
     for r in u.src[1:]:
@@ -221,9 +224,7 @@ def gather_masked(u: UOp) -> UOp | None:
     Likewise `a*r == i`, where a must divide i. At most one summand is not zero. `i` must not depend
     on r; loads in x(i) are masked where i is out of range, so that nothing is read there.
     """
-    if u.arg is not Ops.ADD or u.dtype is dtypes.bool:
-        return None
-    masked = _masked(u.src[0])
+    masked = _masked_sum(u)
     if masked is None:
         return None
     for r in u.src[1:]:

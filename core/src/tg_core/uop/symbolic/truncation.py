@@ -9,6 +9,7 @@ from tg_core.uop.symbolic.linear import (
     Linear,
     added,
     build,
+    divided,
     exact_bounds,
     form_bounds,
     int_const,
@@ -32,19 +33,10 @@ def _split_evenly(u: UOp, divisor: int) -> tuple[Linear, Linear] | None:
     bounds = exact_bounds(form, u.dtype)
     if bounds is None:
         return None
-    quotient: dict[UOp, int] = {}
-    rest: dict[UOp, int] = {}
-    for term, coefficient in form.terms.items():
-        if coefficient % divisor:
-            rest[term] = coefficient
-        else:
-            quotient[term] = coefficient // divisor
-    whole, part = divmod(form.const, divisor)
-    left = Linear(rest, part)
-    taken = Linear(quotient, whole)
-    if not (quotient or whole) or exact_bounds(taken, u.dtype) is None:
+    taken, left = divided(form, divisor)
+    if not (taken.terms or taken.const) or exact_bounds(taken, u.dtype) is None:
         return None
-    if not rest and not part:
+    if not (left.terms or left.const):
         return taken, left
     if divisor > 0 and bounds[0] >= 0 and form_bounds(left)[0] >= 0:
         return (taken, left) if exact_bounds(left, u.dtype) is not None else None
