@@ -19,6 +19,8 @@ _CALL = Ops.CALL
 _ENTER, _SOURCES_DONE, _RESULT_DONE = 0, 1, 2
 _BUDGET = 1000
 """Rewrites of one node, results of its results included, before the rules are taken to loop."""
+_DEPTH = 20_000
+"""Results within results of results, before the rules are taken to grow the graph for ever."""
 
 
 def graph_rewrite(
@@ -81,6 +83,7 @@ def _rewrite(
 ) -> UOp:
     done: dict[UOp, UOp] = {}
     open_results: dict[UOp, int] = {}
+    depth_of: dict[UOp, int] = {}
     stack: list[tuple[UOp, int, UOp]] = [(root, _ENTER, root)]
     while stack:
         node, state, current = stack.pop()
@@ -95,11 +98,16 @@ def _rewrite(
                 continue
             if before is not None:
                 current = _apply_before(node, before, ctx, walk)
+                if current is not node:
+                    _count(node, current, open_results)
             skips = current.op is _CALL and not enter_calls and has_own_body(current)
             sources = current.src[1:] if skips else current.src
             pending = [s for s in sources if s not in done]
             # what a rule returns is mostly made of finished nodes and needs no second turn
             if pending:
+                if node in depth_of:
+                    # parts of a result that are new, or that are being rewritten further out
+                    depth_of.update((s, depth_of[node]) for s in pending if s not in depth_of)
                 stack.append((node, _SOURCES_DONE, current))
                 stack.extend([(s, _ENTER, s) for s in pending])
                 continue
@@ -117,16 +125,28 @@ def _rewrite(
         elif result in done:
             done[node] = done[result]
         else:
-            depth = open_results.get(node, 0) + 1
-            if depth > _BUDGET:
-                raise RewriteError(
-                    f"rewrite: rules do not reach a fixed point at {rebuilt.op.name}; last result"
-                    f" {result.op.name}"
-                )
-            open_results[result] = depth
+            open_results[result] = _count(node, result, open_results)
+            depth = depth_of[result] = depth_of.get(node, 0) + 1
+            if depth > _DEPTH:
+                raise _no_fixed_point(node, result)
             stack.append((node, _RESULT_DONE, result))
             stack.append((result, _ENTER, result))
     return done[root]
+
+
+def _count(node: UOp, result: UOp, counts: dict[UOp, int]) -> int:
+    """Count a rewrite of a node, whose results inherit the count, and check it."""
+    count = counts[node] = counts.get(node, 0) + 1
+    if count > _BUDGET:
+        raise _no_fixed_point(node, result)
+    return count
+
+
+def _no_fixed_point(node: UOp, result: UOp) -> RewriteError:
+    return RewriteError(
+        f"rewrite: rules do not reach a fixed point at {node.op.name}; last result"
+        f" {result.op.name}"
+    )
 
 
 def _apply_before(node: UOp, before: Lookup, ctx: Any, walk: bool) -> UOp:
@@ -139,9 +159,7 @@ def _apply_before(node: UOp, before: Lookup, ctx: Any, walk: bool) -> UOp:
         current = result
         if walk:
             return current
-    raise RewriteError(
-        f"rewrite: rules do not reach a fixed point at {node.op.name}, now {current.op.name}"
-    )
+    raise _no_fixed_point(node, current)
 
 
 def _with_sources(node: UOp, done: dict[UOp, UOp], enter_calls: bool) -> UOp:

@@ -60,18 +60,15 @@ def _forget(entry: _Entry, table: dict[tuple[Any, ...], _Entry] = _interned) -> 
             del table[entry.key]
 
 
-def _intern(node: UOp, key: tuple[Any, ...]) -> UOp:
-    """Add a new node, and return the one that all threads use for the key."""
-    entry = _Entry(node, _forget)
-    entry.key = key
-    while True:
-        kept = _interned.setdefault(key, entry)
-        if kept is entry:
-            return node
+def _lost_race(node: UOp, entry: _Entry, kept: _Entry) -> UOp:
+    """Return the node that all threads use for a key, when another entry was there first."""
+    while kept is not entry:
         found = kept()
         if found is not None:
             return found
         _forget(kept)
+        kept = _interned.setdefault(entry.key, entry)
+    return node
 
 
 def _identity(arg: Any) -> Any:
@@ -134,7 +131,10 @@ class UOp(OpMixin):
         node.tag = tag
         for check in creation_check:
             check(node)
-        return _intern(node, key)
+        entry = _Entry(node, _forget)
+        entry.key = key
+        kept = _interned.setdefault(key, entry)
+        return node if kept is entry else _lost_race(node, entry, kept)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # a flat list of rows, because pickle itself would recurse into the sources
