@@ -17,9 +17,15 @@ def compile_calls(linear: UOp) -> UOp:
         CompileError: a kernel does not compile; the message holds its source.
     """
     calls = []
+    programs: dict[tuple[UOp, str], UOp] = {}
     for call in linear.src:
-        if call.src[0].op is Ops.SINK:
-            program = compile_program(call.src[0], Device[call_device(call)].renderer)
+        kernel = call.src[0]
+        if kernel.op is Ops.SINK:
+            device = call_device(call)
+            program = programs.get((kernel, device))
+            if program is None:
+                program = compile_program(kernel, Device[device].renderer)
+                programs[kernel, device] = program
             call = call.replace(src=(program, *call.src[1:]))
         calls.append(call)
     return linear.replace(src=tuple(calls))

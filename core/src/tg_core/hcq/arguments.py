@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from tg_core.dtype import DType
 
 
+_BASES = frozenset((Ops.PARAM, Ops.BUFFER))
+_VIEWS = frozenset((Ops.SHRINK, Ops.BITCAST, Ops.AFTER))
+
+
 class Argument(NamedTuple):
     """One storage argument of one call, resolved as far as is possible without storage."""
 
@@ -35,10 +39,12 @@ def base_of(argument: UOp) -> UOp:
         ScheduleError: the node is no run of storage.
     """
     base = argument
-    while base.op in (Ops.SHRINK, Ops.BITCAST, Ops.AFTER):
+    while base.op not in _BASES:
+        if base.op not in _VIEWS:
+            raise ScheduleError(
+                f"call: argument {argument.op.name} over {base.op.name} is no storage"
+            )
         base = base.src[0]
-    if base.op not in (Ops.PARAM, Ops.BUFFER):
-        raise ScheduleError(f"call: argument {argument.op.name} over {base.op.name} is no storage")
     return base
 
 
@@ -48,7 +54,7 @@ def parse_argument(node: UOp) -> Argument:
     Raises:
         ScheduleError: the node is no run of storage.
     """
-    dtype, size = node.dtype, int(node.shape[0])  # type: ignore[arg-type]  # storage has a static size
+    dtype, size = node.dtype, int(node.shape[0])
     base, offset, whole, current = base_of(node), 0, True, node
     while current is not base:
         if current.op is Ops.SHRINK:

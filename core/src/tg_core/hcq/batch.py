@@ -48,6 +48,7 @@ def batch(linear: UOp, least: int = 1) -> UOp:
     """
     joined: list[UOp] = []
     run: list[UOp] = []
+    joins: dict[tuple[UOp, str], bool] = {}
 
     def finish() -> None:
         if len(run) < least:
@@ -57,7 +58,10 @@ def batch(linear: UOp, least: int = 1) -> UOp:
         run.clear()
 
     for call in linear.src:
-        if is_host_call(call):
+        key = call.src[0], call_device(call)
+        if key not in joins:
+            joins[key] = is_host_call(call)
+        if joins[key]:
             run.append(call)
         else:
             finish()

@@ -22,6 +22,7 @@ from tg_core.uop.ops import Ops
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tg_core.hcq.arguments import Argument
     from tg_core.hcq.encode import Launch
     from tg_core.hcq.run import Input
     from tg_core.uop.ops import UOp
@@ -48,7 +49,8 @@ class _Linker:
 
     def __init__(self, call: UOp, fixed: Mapping[int, Buffer]) -> None:
         self.slots: list[int] = [parameter.arg.slot for parameter in call.src[1:]]
-        self.launches = [launch_of(inner) for inner in call.src[0].src]
+        parsed: dict[UOp, Argument] = {}
+        self.launches = [launch_of(inner, parsed) for inner in call.src[0].src]
         self.fixed = {slot: fixed[outer] for slot, outer in enumerate(self.slots) if outer in fixed}
         self.known: dict[int, int] = {}
         self.inputs: dict[int | UOp, int] = {}

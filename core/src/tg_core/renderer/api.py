@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from tg_core.uop.ops import Ops
@@ -71,7 +72,7 @@ class Renderer(ABC):
     def version(self) -> str:
         """Versions of the renderer and its compiler: with `key`, what the binary depends on."""
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A text that is equal for two renderers, in any process, when they generate equal code."""
         parts = [type(self).__qualname__, self.language, self.version]

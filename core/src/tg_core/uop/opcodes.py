@@ -163,5 +163,8 @@ class AddrSpace(Enum):
     LOCAL = "local"
     REG = "reg"
 
+    # members are unique, and the hash of their names, which Enum takes, is slow
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return f"AddrSpace.{self.name}"

@@ -39,7 +39,7 @@ _MOST: Final = 1 << 24
 """Bound on rows and patches, small enough for 32-bit arithmetic on positions."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Launch:
     """One call of a kernel, over the parameters of its batch."""
 
@@ -60,15 +60,27 @@ class Launch:
         return size.substitute(dict(zip(self.info.variables, self.variables, strict=True)))
 
 
-def launch_of(call: UOp) -> Launch:
-    """Split a call of a kernel into what its launch takes."""
+def launch_of(call: UOp, parsed: dict[UOp, Argument]) -> Launch:
+    """Split a call of a kernel into what its launch takes.
+
+    Args:
+        call: over the parameters of a batch.
+        parsed: arguments that were looked at before; grows.
+    """
     program = call.src[0]
     info: ProgramInfo = program.arg
+    buffers = []
+    for slot in info.params:
+        node = call.src[1 + slot]
+        found = parsed.get(node)
+        if found is None:
+            found = parsed[node] = parse_argument(node)
+        buffers.append(found)
     return Launch(
         call_device(call),
         program,
         info,
-        tuple([parse_argument(call.src[1 + slot]) for slot in info.params]),
+        tuple(buffers),
         tuple([call.src[1 + variable.arg.slot] for variable in info.variables]),
     )
 
