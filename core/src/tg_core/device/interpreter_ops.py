@@ -157,6 +157,19 @@ def _log2(x: list[Array], dtype: DType) -> Array:
     return rounded(np.log2(x[0].astype(np.float64)), dtype)
 
 
+def _exp(x: list[Array], dtype: DType) -> Array:
+    return rounded(np.exp(x[0].astype(np.float64)), dtype)
+
+
+def _cos(x: list[Array], dtype: DType) -> Array:
+    return rounded(np.cos(x[0].astype(np.float64)), dtype)
+
+
+def _negate(x: list[Array], dtype: DType) -> Array:
+    negated: Array = np.negative(x[0])
+    return negated
+
+
 def _sin(x: list[Array], dtype: DType) -> Array:
     return rounded(np.sin(x[0].astype(np.float64)), dtype)
 
@@ -216,6 +229,8 @@ FUNCTIONS: dict[str, Function] = {
     "CMPEQ": _equal,
     "CMPLT": _less,
     "CMPNE": _not_equal,
+    "COS": _cos,
+    "EXP": _exp,
     "EXP2": _exp2,
     "FDIV": _fdiv,
     "FLOORDIV": _floor_divide,
@@ -224,6 +239,7 @@ FUNCTIONS: dict[str, Function] = {
     "MAX": _max,
     "MUL": _mul,
     "MULACC": _multiply_add,
+    "NEG": _negate,
     "OR": _or,
     "POW": _power,
     "RECIPROCAL": _reciprocal,
@@ -237,7 +253,7 @@ FUNCTIONS: dict[str, Function] = {
     "WHERE": _where,
     "XOR": _xor,
 }
-"""The meaning of every elementwise op by name."""
+"""The meaning of every elementwise op by name; COS, EXP and NEG are those of the renderer."""
 
 
 def apply(op: str, operands: list[Array], dtype: DType) -> Array:

@@ -13,11 +13,15 @@ One object with these members:
 with the value, truncated to its dtype, as argument; infinities and NaN are `Infinity`, `-Infinity`
 and `NaN`. The other arguments: PARAM has its size (null for a variable), BUFFER its size and
 address space, SPECIAL its name, INDEX its number of lanes, and anything else null.
+
+Three ops are the language's own: EXP and COS, for what the front end writes as a power of two of a
+product and as a sine of a sum, whose rounding would cost digits; and NEG, for the operand of EXP.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -98,6 +102,16 @@ class InterpreterRenderer(Renderer):
                 continue
             if uop.op not in _KNOWN:
                 raise CompileError(f"{name}: the interpreter has no {uop.op.name}")
+            found = _composed(uop)
+            if found is not None:
+                op, operand, negated = found
+                source = number(operand)
+                if negated:
+                    rows.append(["NEG", uop.dtype.name, lanes_of(uop), [source], None])
+                    source = len(rows) - 1
+                numbers[uop] = len(rows)
+                rows.append([op, uop.dtype.name, lanes_of(uop), [source], None])
+                continue
             sources = [number(s) for s in _sources(uop)]
             numbers[uop] = len(rows)
             lanes = 0 if uop.op in _STATEMENTS or is_storage(uop) else lanes_of(uop)
@@ -109,6 +123,29 @@ class InterpreterRenderer(Renderer):
 
     def compile(self, source: str) -> bytes:
         return source.encode()
+
+
+def _composed(uop: UOp) -> tuple[str, UOp, bool] | None:
+    """Return what a node is as a function the front end composed: name, operand, and whether the
+    operand is negated; None where it is what it says.
+    """
+    if uop.op is Ops.EXP2 and uop.src[0].op is Ops.MUL:
+        operand, value = _with_constant(uop.src[0])
+        if value is not None and abs(value) == truncate(math.log2(math.e), uop.dtype):
+            return "EXP", operand, value < 0
+    if uop.op is Ops.SIN and uop.src[0].op is Ops.ADD:
+        operand, value = _with_constant(uop.src[0])
+        if value == truncate(math.pi / 2, uop.dtype):
+            return "COS", operand, False
+    return None
+
+
+def _with_constant(uop: UOp) -> tuple[UOp, float | None]:
+    """Return the operands of a binary node where the second is a float constant or lanes of one."""
+    operand, other = uop.src
+    lanes = set(other.src) if other.op is Ops.STACK else {other}
+    value = lanes.pop().const_value if len(lanes) == 1 else None
+    return operand, value if isinstance(value, float) else None
 
 
 def _constant_row(uop: UOp) -> list[Any]:
