@@ -1,4 +1,5 @@
-"""A time line of what the process does, in the Trace Event Format that chrome://tracing and Perfetto open.
+"""A time line of what the process does, in the Trace Event Format that chrome://tracing and
+Perfetto open.
 
 `PROFILE=1` records; the file is written at exit to `PROFILE_FILE`.
 

@@ -144,8 +144,7 @@ def _count(node: UOp, result: UOp, counts: dict[UOp, int]) -> int:
 
 def _no_fixed_point(node: UOp, result: UOp) -> RewriteError:
     return RewriteError(
-        f"rewrite: rules do not reach a fixed point at {node.op.name}; last result"
-        f" {result.op.name}"
+        f"rewrite: rules do not reach a fixed point at {node.op.name}; last result {result.op.name}"
     )
 
 

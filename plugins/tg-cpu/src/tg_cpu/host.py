@@ -1,4 +1,6 @@
-"""What LLVM says of this machine, remembered on disk so that a process that compiles nothing need not ask it."""
+"""What LLVM says of this machine, remembered on disk so that a process that compiles nothing
+need not ask it.
+"""
 
 from __future__ import annotations
 

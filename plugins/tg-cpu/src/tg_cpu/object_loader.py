@@ -1,9 +1,11 @@
 """Object files into callable memory, without LLVM.
 
-Kernels that come from the disk cache are machine code already; loading one takes placing its sections and applying a few relocations, and starting a process need not
-import a compiler for that. What this loader does not know it refuses, and LLVM's linker takes over.
+Kernels that come from the disk cache are machine code already; loading one takes placing its
+sections and applying a few relocations, and starting a process need not import a compiler for that.
+What this loader does not know it refuses, and LLVM's linker takes over.
 
-Sources: System V ABI, "ELF-64 Object File Format" (sections, symbols); x86-64 psABI, table 4.9 (relocations).
+Sources: System V ABI, "ELF-64 Object File Format" (sections, symbols); x86-64 psABI, table 4.9
+    (relocations).
 """
 
 from __future__ import annotations
