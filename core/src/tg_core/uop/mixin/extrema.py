@@ -6,16 +6,16 @@ import math
 from typing import TYPE_CHECKING
 
 from tg_core.dtype import DTypeLike, dtypes
+from tg_core.uop.mixin.padding import PaddingMixin
 from tg_core.uop.mixin.reduce import Axis
 from tg_core.uop.mixin.shape_utils import resolve_axes, resolve_axis
-from tg_core.uop.mixin.shaping import ShapingMixin
 from tg_core.uop.opcodes import Ops
 
 if TYPE_CHECKING:
     from typing import Self
 
 
-class ExtremaMixin(ShapingMixin):
+class ExtremaMixin(PaddingMixin):
     """`argmax argmin softmax log_softmax softmin logsumexp`."""
 
     __slots__ = ()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import DType, DTypeLike, dtypes, sum_dtype, to_dtype
 from tg_core.errors import ShapeError
-from tg_core.uop.mixin.math import MathMixin
 from tg_core.uop.mixin.movement import MovementMixin
 from tg_core.uop.mixin.shape_utils import prod, resolve_axes, shape_text
+from tg_core.uop.mixin.trigonometry import TrigonometryMixin
 from tg_core.uop.opcodes import Ops
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def accumulation_dtype(dtype: DType) -> DType:
     return sum_dtype(dtype)
 
 
-class ReduceMixin(MathMixin, MovementMixin):
+class ReduceMixin(TrigonometryMixin, MovementMixin):
     """Sum, product, extrema, means, variances, logical reductions and the positions of extrema."""
 
     __slots__ = ()
