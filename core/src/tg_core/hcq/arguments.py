@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tg_core.errors import ScheduleError
 from tg_core.uop.ops import Ops, UOp
+from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def parse_argument(node: UOp) -> Argument:
     Raises:
         ScheduleError: the node is no run of storage.
     """
-    dtype, size = node.dtype, int(node.shape[0])
+    dtype, size = node.dtype, static_size(node.shape[0])
     base, offset, whole, current = base_of(node), 0, True, node
     while current is not base:
         if current.op is Ops.SHRINK:
