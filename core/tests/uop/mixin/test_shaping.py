@@ -48,52 +48,6 @@ def test_repeating() -> None:
     np.testing.assert_array_equal(value(x.roll(7)), np.roll(X, 7))
 
 
-@pytest.mark.parametrize(
-    ("mode", "theirs"),
-    [("constant", "constant"), ("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")],
-)
-def test_pad_modes(mode: str, theirs: str) -> None:
-    amounts = ((1, 2), (0, 1), (2, 0))
-    np.testing.assert_array_equal(
-        value(Tensor(X).pad(amounts, mode=mode)), np.pad(X, amounts, mode=theirs)
-    )
-
-
-def test_pad_forms() -> None:
-    x = Tensor(X)
-    wanted = np.pad(X, ((0, 0), (0, 0), (1, 2)), constant_values=7)
-    np.testing.assert_array_equal(value(x.pad((1, 2), value=7)), wanted)
-    np.testing.assert_array_equal(
-        value(x.pad((None, (-1, 1), None))), np.pad(X[:, 1:], ((0, 0), (0, 1), (0, 0)))
-    )
-    assert x.pad_to(4, 7, None).shape == (4, 7, 6)
-    low = value(x.pad((1, 0), value=-np.inf))
-    assert np.isneginf(low[..., 0]).all()
-    with pytest.raises(ShapeError, match="mode must be"):
-        x.pad((1, 1), mode="mirror")
-    with pytest.raises(ShapeError, match="expected up to 6"):
-        x.pad((1,))
-    with pytest.raises(ShapeError, match="reflect by"):
-        x.pad((6, 0), mode="reflect")
-    with pytest.raises(ShapeError, match="does not grow"):
-        x.pad_to(3, 5, 6)
-
-
-@pytest.mark.parametrize(("size", "step"), [(3, 1), (2, 2), (2, 3), (3, 2), (1, 1), (5, 1)])
-def test_unfold(size: int, step: int) -> None:
-    wanted = np.lib.stride_tricks.sliding_window_view(X, size, 1)[:, ::step]
-    np.testing.assert_array_equal(value(Tensor(X).unfold(1, size, step)), wanted)
-
-
-@pytest.mark.parametrize("gap", [1, 2, 3])
-@pytest.mark.parametrize("step", [1, 2, 5, 9])
-def test_windows_with_dilation(step: int, gap: int) -> None:
-    x = np.arange(9)
-    count = (9 - gap * 2 - 1) // step + 1
-    wanted = [[x[c * step + k * gap] for k in range(3)] for c in range(count)]
-    assert value(Tensor(x)._windows((3,), (step,), (gap,))).tolist() == wanted
-
-
 def test_gradient() -> None:
     x = np.random.default_rng(0).standard_normal((3, 4))
     check_gradient(lambda a: a.cat(a * 2, dim=1).roll(1, 1), x)

@@ -172,7 +172,8 @@ def _span(entry: slice, axis: int, size: sint) -> Span:
         raise IndexingError(f"index: a symbolic slice of axis {axis} takes step 1, found {step}")
     start = _symbolic_bound(entry.start, 0, size)
     stop = _symbolic_bound(entry.stop, size, size)
-    return Span(start, stop - start)
+    from_zero = isinstance(start, int) and start == 0
+    return Span(start, stop if from_zero else stop - start)
 
 
 def _symbolic_bound(bound: Any, default: Any, size: sint) -> Any:
