@@ -13,7 +13,7 @@ from tg_core.device import Buffer, Device
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import Ops, UOp
 
-SIZES = [(67, 129, 33), (500, 37, 20), (7, 1000, 16), (256, 256, 64)]
+SIZES = [(67, 129, 33), (500, 37, 20), (7, 1000, 16), (256, 256, 64), (60, 301, 70)]
 
 
 def execute(sample: Sample, arrays: list[np.ndarray]) -> tuple[UOp, list[np.ndarray]]:

@@ -28,6 +28,10 @@ class OptKind(Enum):
     """The last `amount` values of a reduce range become work items of a group that share the
     reduction.
     """
+    PAD = "pad"
+    """An output range grows to a multiple of `amount`; what lies beyond its size is masked off."""
+    STAGE = "stage"
+    """What copies of the reduction over the range share is put into a private array first; no amount."""
     CHUNK = "chunk"
     """The range becomes grid indices, each of which runs `amount` consecutive values."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg_core.codegen.optimize.api import AXIS_TYPES, Opt, OptKind
+from tg_core.codegen.optimize.stage_operands import stage_operands
 from tg_core.codegen.separate_reused_ranges import separate_reused_ranges
 from tg_core.codegen.utils import (
     axis_type,
@@ -18,10 +19,12 @@ from tg_core.codegen.utils import (
     map_graph,
     next_range_id,
     replace_ranges,
+    split_mask,
     substitute_open,
     with_axis_type,
     with_sources,
 )
+from tg_core.dtype import Invalid
 from tg_core.errors import CompileError
 from tg_core.uop.ops import AxisType, Ops, UOp, graph_rewrite
 from tg_core.uop.symbolic import symbolic
@@ -82,6 +85,26 @@ def _divide(sink: UOp, rng: UOp, amount: int, kind: AxisType) -> UOp:
     return replace_ranges(sink, {rng: (outer * amount + inner, (outer, inner))})
 
 
+def _pad(sink: UOp, rng: UOp, amount: int) -> UOp:
+    """Grow an output range; every access that depends on it is masked beyond its size."""
+    size = rng.src[0]
+    whole = (size + (amount - 1)) // amount * amount
+    padded = UOp(Ops.RANGE, (_settled(whole),), rng.arg)
+    inside = UOp(Ops.CMPLT, (padded, size))
+
+    def visit(node: UOp, src: tuple[UOp, ...]) -> UOp:
+        if node is rng:
+            return padded
+        if node.op is not Ops.INDEX or rng not in node.src[1].ranges:
+            return with_sources(node, src)
+        mask, index = split_mask(src[1])
+        valid = inside if mask is None else UOp(Ops.AND, (mask, inside))
+        masked = UOp(Ops.WHERE, (valid, index, UOp.const(Invalid)))
+        return with_sources(node, (src[0], masked, *src[2:]))
+
+    return map_graph(sink, visit)
+
+
 class _Peeler:
     """Splits a range into whole multiples of the amount and a loop over the rest."""
 
@@ -140,7 +163,11 @@ class _Peeler:
 
 
 def _apply(sink: UOp, opt: Opt) -> UOp:
+    if opt.kind is OptKind.STAGE:
+        return stage_operands(sink, opt.axis)
     rng = find_range(sink, opt.axis)
+    if opt.kind is OptKind.PAD:
+        return _pad(sink, rng, opt.amount)
     size = constant_size(rng)
     kind = AXIS_TYPES[opt.kind]
     if opt.amount == 0 or opt.amount == size or (opt.kind is OptKind.CHUNK and opt.amount == 1):

@@ -7,7 +7,7 @@ from typing import Final
 _MOST_CHUNKS: Final = 64
 _CHUNK_WORK: Final = 1 << 14
 # a second copy of the code for what a division leaves over has to be compiled, too
-_REMAINDER_PENALTY: Final = 1.15
+_REMAINDER_COST: Final = 8
 
 
 def next_power_of_two(value: int) -> int:
@@ -64,7 +64,7 @@ def choose_copies(size: int | None, most: int) -> int:
         # one operand per copy and one shared by all of them, for each round
         cost = whole * (copies + 1.5) + rest * 2.5
         if rest:
-            cost *= _REMAINDER_PENALTY
+            cost += _REMAINDER_COST
         if cost < best_cost:
             best, best_cost = copies, cost
     return best
@@ -94,7 +94,7 @@ def choose_tile(rows: int, columns: int, most: int, longest: int = 6) -> tuple[i
 def _rounds(size: int, copies: int) -> float:
     """Return how often a tile is computed along a range, what is left over included."""
     whole, rest = divmod(size, copies)
-    return (whole + 0.75 * rest) * _REMAINDER_PENALTY if rest else whole
+    return whole + 0.75 * rest + 1.5 if rest else whole
 
 
 def choose_chunk(size: int, unit: int, work: int) -> int:

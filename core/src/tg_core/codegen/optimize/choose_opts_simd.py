@@ -32,6 +32,13 @@ times.
 """
 _LITTLE_WORK: Final = 1 << 13
 """Kernels with less than this are over in microseconds."""
+_LEAST_TILES: Final = 8
+"""Tiles that must share a staged operand."""
+_LEAST_STEPS: Final = 64
+_FAR: Final = 1 << 10
+"""Bytes between the rows of an operand from which staging it pays."""
+_MOST_STAGED: Final = 1 << 18
+"""Bytes of a staged operand: about half of a second-level cache."""
 _LATENCY: Final = 4
 """Independent accumulators that keep one unit of addition busy."""
 _MOST_COPIES: Final = 8
@@ -52,6 +59,8 @@ class _Chooser:
         self.lanes: dict[UOp, int] = {}
         self.copies: dict[UOp, int] = {}
         self.chunks: dict[UOp, int] = {}
+        self.staged: UOp | None = None
+        self.padded: dict[UOp, int] = {}
 
     def run(self) -> tuple[Opt, ...]:
         """Return the options: chunks, then lanes, then copies."""
@@ -64,9 +73,11 @@ class _Chooser:
                 self.lanes[rng] = self._lanes_of(nest, rng)
         self._divide_among_threads()
         return (
+            *(Opt(OptKind.PAD, _axis(r), n) for r, n in self.padded.items()),
             *(Opt(OptKind.CHUNK, _axis(r), n) for r, n in self.chunks.items()),
             *(Opt(OptKind.VECTOR, _axis(r), n) for r, n in self.lanes.items()),
             *(Opt(OptKind.UPCAST, _axis(r), n) for r, n in self.copies.items()),
+            *(() if self.staged is None else (Opt(OptKind.STAGE, _axis(self.staged)),)),
         )
 
     def _main_reduction(self) -> Nest | None:
@@ -144,6 +155,30 @@ class _Chooser:
                 self.copies[candidates[1][0]] = second
             return
         self._copy(candidates[0][0], most)
+        self._stage(nest, vector, candidates[0][0])
+
+    def _stage(self, nest: Nest, vector: UOp, copied: UOp) -> None:
+        """Stage the operand that copies share when its rows lie far apart and many tiles read them."""
+        size, rows = constant_size(vector), constant_size(copied)
+        lanes, copies = self.lanes[vector] or size, self.copies.get(copied, 1)
+        if size is None or rows is None or not lanes or not copies:
+            return
+        if len(nest.own) != 1 or len(nest.node.ranges) != 2 or rows // copies < _LEAST_TILES:
+            return
+        steps = constant_size(nest.own[0]) or 0
+        for load in nest.loads:
+            stride = load.stride(nest.own[0])
+            if load.depends_on(copied) or stride is None or load.mask is not None:
+                continue
+            far = abs(stride) * load.node.dtype.itemsize >= _FAR
+            if far and _LEAST_STEPS <= steps and steps * lanes * nest.widest <= _MOST_STAGED:
+                self.staged = nest.own[0]
+                wide = 2 * native_lanes(nest, self.renderer)
+                if size > wide:
+                    # what is left of the columns is masked, so that all of them can be staged
+                    self.lanes[vector] = wide
+                    if size % wide:
+                        self.padded[vector] = wide
 
     def _tile_reduction(
         self,
@@ -191,13 +226,22 @@ class _Chooser:
             return
         nest = self.kernel.outputs[0]
         work = self.kernel.cost
-        for rng in nest.own:
+        ranges = nest.own
+        if self.staged is not None:
+            # every chunk stages its own columns, and all rows share them
+            ranges = tuple(sorted(ranges, key=self.lanes.__contains__, reverse=True))
+        for rng in ranges:
             size = constant_size(rng)
             if size is None or not self._may_divide(rng):
                 return
+            if rng in self.padded:
+                size = -(-size // self.padded[rng]) * self.padded[rng]
             unit = self._unit(rng)
             if unit == 0:
                 return
+            if self.staged is not None and rng in self.lanes and size < 8 * unit:
+                # too few columns to divide among threads
+                continue
             if size <= 4 and unit == 1 and rng is not nest.own[-1]:
                 self.chunks[rng] = 1
                 work //= size
