@@ -5,8 +5,10 @@ on.
 from __future__ import annotations
 
 import functools
+import os
 import weakref
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tg_core.config import JIT, JIT_CHECK
@@ -15,6 +17,7 @@ from tg_core.device.storage import slot_mark
 from tg_core.engine.capture import Capture, capturing
 from tg_core.engine.replay import Bound, Replay
 from tg_core.errors import JitError
+from tg_core.jit_file import dump_captured, load_captured
 from tg_core.jit_inputs import CaptureSignature, Inputs, copy_of, placeholder, separate
 from tg_core.jit_quick import QuickForm
 from tg_core.jit_results import Results
@@ -35,7 +38,7 @@ R = TypeVar("R")
 
 
 @dataclass
-class _Draws:
+class Draws:
     """The random numbers a run takes: counters at its start when it was captured, and blocks
     drawn.
     """
@@ -56,11 +59,11 @@ class Captured:
         inputs: Inputs,
         arguments: tuple[tuple[Any, ...], dict[str, Any]],
         result: Any,
-        draws: _Draws,
+        draws: Draws,
         first_new: int,
     ) -> None:
         self.signature = CaptureSignature(inputs)
-        self.form = QuickForm(inputs, *arguments)
+        self.form: QuickForm | None = QuickForm(inputs, *arguments)
         self.names = [t.name for t in inputs.tensors]
         self.draws = draws
         kept = inputs.placeholders()
@@ -85,9 +88,13 @@ class Captured:
             raise JitError(
                 "jit: the function ran no kernel; nothing it returns is computed from tensors"
             )
+        self.describe_replay()
+
+    def describe_replay(self) -> None:
+        """Note which variables a run takes, and what it writes."""
         self.bounds = self.replay.variables()
         self.written, self.fixed = self.replay.written()
-        self.writes_inputs = any(slot < len(inputs.tensors) for slot in self.written)
+        self.writes_inputs = any(slot < len(self.names) for slot in self.written)
 
     def run(self, inputs: Inputs) -> Any:
         """Replay on new inputs and return the new result.
@@ -180,6 +187,34 @@ class TinyJit(Generic[P, R]):
             jit = self._instances[instance] = TinyJit(self.function)
         return functools.partial(jit._call, (instance,))
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the capture to a file that `TinyJit.load` reads: compiled kernels, and the storage they read
+        from outside of the arguments.
+
+        Raises:
+            JitError: nothing has been captured yet, or the capture has no written form.
+        """
+        if self.captured is None:
+            raise JitError("jit: nothing is captured yet; call the function twice first")
+        Path(path).write_bytes(dump_captured(self.captured))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> TinyJit[Any, Any]:
+        """Return the captured function of a file; it replays without the compiler and without the Python function.
+
+        Raises:
+            FileFormatError: the file is something else, damaged, or of another version.
+            JitError: it was compiled for another target.
+        """
+        return _restore(dump=Path(path).read_bytes())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.captured is None:
+            raise JitError(
+                "jit: nothing is captured yet, so there is nothing to pickle; call the function twice first"
+            )
+        return _restore, (dump_captured(self.captured),)
+
     def reset(self) -> None:
         """Forget the capture."""
         self.calls = 0
@@ -195,7 +230,7 @@ class TinyJit(Generic[P, R]):
             return self.function(*first, *args, **kwargs)
         captured = self.captured
         if captured is not None:
-            if self.checks_left <= 0:
+            if self.checks_left <= 0 and captured.form is not None:
                 quick = captured.form.match(args, kwargs)
                 if quick is not None:
                     replayed: R = captured.run_on(*quick)
@@ -222,7 +257,7 @@ class TinyJit(Generic[P, R]):
             result = self.function(*first, *args, **kwargs)
             realize_tensors([*_tensors_of(result), *_tensors_of(args), *_tensors_of(kwargs)])
         blocks = {d: n - start.get(d, 0) for d, n in drawn.items() if n != start.get(d, 0)}
-        draws = _Draws(start, blocks)
+        draws = Draws(start, blocks)
         captured = Captured(capture, inputs, (args, kwargs), result, draws, first_new)
         self.captured = captured
         for slot, original in inputs.copies.items():
@@ -272,6 +307,20 @@ class TinyJit(Generic[P, R]):
             )
         drawn.update(after)
         return result
+
+
+def _restore(dump: bytes) -> TinyJit[Any, Any]:
+    """Return a TinyJit that only replays."""
+    jit: TinyJit[Any, Any] = TinyJit(_no_function)
+    jit.captured = load_captured(dump)
+    jit.calls = 2
+    jit.checks_left = 0
+    return jit
+
+
+def _no_function(*args: Any, **kwargs: Any) -> Any:
+    """Stand for the function of a capture that was loaded from a file."""
+    raise JitError("jit: loaded from a file, which holds the compiled form and not the function")
 
 
 def _tensors_of(value: Any) -> list[Tensor]:

@@ -198,6 +198,15 @@ class CaptureSignature:
         self.variables = list(inputs.variables)
         self.frozen = inputs.frozen
 
+    @staticmethod
+    def of(
+        tensors: list[Signature], variables: list[str], frozen: dict[str, Any]
+    ) -> CaptureSignature:
+        """Return a signature from its parts."""
+        signature = CaptureSignature(Inputs())
+        signature.tensors, signature.variables, signature.frozen = tensors, variables, frozen
+        return signature
+
     def check(self, inputs: Inputs) -> None:
         """Compare the inputs of a call with those of the capture.
 

@@ -22,7 +22,7 @@ class Results:
 
     def __init__(self, structure: Any, placeholders: Sequence[UOp]) -> None:
         self.structure = structure
-        self._placeholders = tuple(placeholders)
+        self.placeholders = tuple(placeholders)
         self._slots = {node: slot for slot, node in enumerate(placeholders)}
         self._single = isinstance(structure, UOp)
 
@@ -50,6 +50,6 @@ class Results:
             slot = slots.get(node.src[0])
             if slot is not None:
                 return UOp(Ops.RESHAPE, (nodes[slot],), node.arg)
-        filled = dict(zip(self._placeholders, nodes, strict=True))
+        filled = dict(zip(self.placeholders, nodes, strict=True))
         filled.update((bound.src[0], bound) for bound in variables)
         return node.substitute(filled)

@@ -9,7 +9,7 @@ import pytest
 from tg_core.dtype import Invalid, dtypes
 from tg_core.errors import FileFormatError
 from tg_core.uop.ops import AxisType, Estimates, KernelInfo, Ops, ProgramInfo, UOp, Variable
-from tg_core.uop.serialize import dump_uop, load_uop
+from tg_core.uop.serialize import dump_uop, dump_value, load_uop, load_value
 
 
 def samples() -> list[UOp]:
@@ -50,11 +50,12 @@ def test_a_deep_graph() -> None:
         b"\xff\xfe",
         b"{}",
         b"[1,0,[]]",
+        b'[1,{"node":0},[]]',
         b"[2,0,[]]",
-        b'[1,0,[["NOSUCH",[]]]]',
-        b'[1,0,[["CONST",[7]]]]',
-        b'[1,0,[["CONST",[],{"os.system":["true"]}]]]',
-        b'[1,0,[["CAST",[],{"dtype":"nope"}]]]',
+        b'[1,{"node":0},[["NOSUCH",[]]]]',
+        b'[1,{"node":0},[["CONST",[7]]]]',
+        b'[1,{"node":0},[["CONST",[],{"os.system":["true"]}]]]',
+        b'[1,{"node":0},[["CAST",[],{"dtype":"nope"}]]]',
     ],
 )
 def test_anything_else_is_refused(data: bytes) -> None:
@@ -72,4 +73,14 @@ def test_every_truncation_is_refused() -> None:
 def test_the_text_is_json_without_code() -> None:
     version, root, rows = json.loads(dump_uop(UOp.const(2) + UOp.range(3, 0)))
     assert version == 1
-    assert rows[root][0] == "ADD"
+    assert rows[root["node"]][0] == "ADD"
+
+
+def test_nested_structures() -> None:
+    node = UOp.const(1.5) + UOp.range(3, 0)
+    value = {"a": [1, (2.0, None, True)], 3: {"nodes": (node, [node])}, "raw": b"\0"}
+    assert load_value(dump_value(value)) == value
+    with pytest.raises(FileFormatError, match="no graph"):
+        load_uop(dump_value([node]))
+    with pytest.raises(TypeError, match="set has no written form"):
+        dump_value({1})

@@ -56,6 +56,10 @@ class Writer:
             return {"float": value.hex()}
         if type(value) is tuple:
             return [self.encode(v) for v in value]
+        if type(value) is list:
+            return {"list": [self.encode(v) for v in value]}
+        if type(value) is dict:
+            return {"dict": [[self.encode(k), self.encode(v)] for k, v in value.items()]}
         if type(value) is bytes:
             return {"bytes": base64.b64encode(value).decode()}
         if isinstance(value, DType):
@@ -95,6 +99,10 @@ class Reader:
         ((kind, content),) = value.items()
         if kind == "float":
             return float.fromhex(content)
+        if kind == "list":
+            return [self.decode(v) for v in content]
+        if kind == "dict":
+            return {self.decode(k): self.decode(v) for k, v in content}
         if kind == "bytes":
             return base64.b64decode(content)
         if kind == "dtype":
@@ -110,15 +118,43 @@ class Reader:
         return _RECORDS[kind](*[self.decode(v) for v in content])
 
 
+def dump_value(value: Any) -> bytes:
+    """Return a nested structure of nodes, records and plain values as bytes.
+
+    Raises:
+        TypeError: a part is of a type that has no written form.
+    """
+    writer = Writer()
+    encoded = writer.encode(value)
+    return json.dumps([FORMAT, encoded, writer.rows], separators=(",", ":")).encode()
+
+
+def load_value(data: bytes) -> Any:
+    """Return what `dump_value` wrote.
+
+    Raises:
+        FileFormatError: the bytes are something else.
+    """
+    try:
+        version, encoded, rows = json.loads(data)
+        if version != FORMAT:
+            raise FileFormatError(f"graph file: format {version}, expected {FORMAT}")
+        return Reader(rows).decode(encoded)
+    except FileFormatError:
+        raise
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise FileFormatError(
+            f"graph file: not what was written: {type(error).__name__}: {error}"
+        ) from error
+
+
 def dump_uop(root: UOp) -> bytes:
     """Return a graph as bytes.
 
     Raises:
         TypeError: an argument is of a type that has no written form.
     """
-    writer = Writer()
-    number = writer.add(root)
-    return json.dumps([FORMAT, number, writer.rows], separators=(",", ":")).encode()
+    return dump_value(root)
 
 
 def load_uop(data: bytes) -> UOp:
@@ -127,15 +163,7 @@ def load_uop(data: bytes) -> UOp:
     Raises:
         FileFormatError: the bytes are something else.
     """
-    try:
-        version, number, rows = json.loads(data)
-        if version != FORMAT:
-            raise FileFormatError(f"graph file: format {version}, expected {FORMAT}")
-        node: UOp = Reader(rows).nodes[number]
-        return node
-    except FileFormatError:
-        raise
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise FileFormatError(
-            f"graph file: not what was written: {type(error).__name__}: {error}"
-        ) from error
+    found = load_value(data)
+    if not isinstance(found, UOp):
+        raise FileFormatError(f"graph file: holds {type(found).__name__}, no graph")
+    return found
