@@ -14,7 +14,7 @@ from tg_core.errors import FunctionError
 from tg_core.schedule.indexing import greatest_numel, storage_view
 from tg_core.tensor import Tensor
 from tg_core.tensor.registry import live_tensors
-from tg_core.tensor.structure import FROZEN, leaves, rebuild
+from tg_core.tensor.structure import FROZEN, frozen_key, leaves, rebuild, skeleton
 from tg_core.uop.graph import substitute_many, toposort
 from tg_core.uop.ops import CallInfo, Ops, UOp
 
@@ -47,6 +47,8 @@ class _Trace:
     structure: Any
     parameters: list[UOp]
     implicit: list[_Implicit]
+    kept: list[Any]
+    """Arguments that are told apart by identity, which must not be given to another object."""
 
 
 class function(Generic[P, R]):  # noqa: N801 - used as a decorator
@@ -81,7 +83,7 @@ class function(Generic[P, R]):  # noqa: N801 - used as a decorator
         """Return the results for these arguments, as graph over them."""
         found = [*leaves(args, "args"), *leaves(kwargs, "kwargs")]
         given = [v.uop if isinstance(v, Tensor) else v for _, v in found if _is_input(v)]
-        key = tuple(_signature(name, value) for name, value in found)
+        key = (skeleton((args, kwargs)), *(_signature(name, value) for name, value in found))
         trace = self.traces.get(key)
         if trace is None:
             trace = self.traces[key] = self._trace(args, kwargs)
@@ -139,6 +141,7 @@ class function(Generic[P, R]):  # noqa: N801 - used as a decorator
             structure,
             [*parameters, *stand_ins.values()],
             list(outside.values()),
+            [v for _, v in (*leaves(args, ""), *leaves(kwargs, "")) if not _is_hashable(v)],
         )
 
     def _call(self, trace: _Trace, inputs: list[UOp]) -> list[UOp]:
@@ -188,8 +191,14 @@ def _signature(name: str, value: Any) -> Any:
         return (name, value.shape, value.dtype, value.uop.device)
     if _is_input(value):
         return (name, value.src[0])
+    if not _is_hashable(value):
+        return (name, id(value))
+    return (name, frozen_key(value))
+
+
+def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
     except TypeError:
-        return (name, id(value))
-    return (name, type(value), value)
+        return False
+    return True

@@ -157,7 +157,7 @@ def lower_store_to_kernel(store: UOp) -> list[Kernel] | None:
     result = lowering.value(value, access)
     if result.dtype is not state.dtype:
         result = result.cast(state.dtype)
-    if _reads_elsewhere(result, index):
+    if _reads_elsewhere(result, index) or _reads_as_other_dtype(lowering, state):
         temporary = stored(value, store.device)
         first = lower_store_to_kernel(temporary.base.src[1])
         second = lower_store_to_kernel(target.store(temporary))
@@ -177,6 +177,14 @@ def _reads_elsewhere(value: UOp, index: UOp) -> bool:
         node.op is Ops.INDEX and node.src[0] is param and node is not index
         for node in value.toposort()
     )
+
+
+def _reads_as_other_dtype(lowering: _Lowering, target: UOp) -> bool:
+    """Tell whether a value also loads the storage it will be stored to as a dtype of another
+    size.
+    """
+    state = strip_bitcast(target)
+    return any(s is not target and strip_bitcast(s) is state for s in lowering.params)
 
 
 def _outermost_first(loops: list[UOp], value: UOp) -> list[UOp]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tg_core.device import Device
 from tg_core.errors import DeviceMismatch, DTypeError, ShapeError
 from tg_core.schedule.graph_facts import is_state
-from tg_core.tensor.registry import live_tensors
+from tg_core.schedule.views import contiguous_view
+from tg_core.tensor.registry import live_lock, live_tensors
 from tg_core.tensor.states import ALIASING, device_type, pending_storage, storage_base
 from tg_core.uop.ops import Ops, UOp
 
@@ -96,9 +97,15 @@ def record_write(x: Tensor, value: Tensor) -> None:
     Raises:
         DTypeError: the dtypes differ.
         DeviceMismatch: the devices differ and the target is not a file.
-        ShapeError: the value does not broadcast to the target.
+        ShapeError: the value does not broadcast to the target, or the target is the bytes of
+            elements that are not side by side.
     """
     node = _checked_value(x, value)
+    with live_lock:
+        _record(x, node)
+
+
+def _record(x: Tensor, node: UOp) -> None:
     base = storage_base(x.uop)
     if not is_state(base) and _is_writable_view(x.uop):
         owner = _owner_base(x)
@@ -108,10 +115,45 @@ def record_write(x: Tensor, value: Tensor) -> None:
     if not is_state(base) or not _is_writable_view(x.uop):
         x.uop = clone_node(node, x.uop.device if isinstance(x.uop.device, str) else None)
         return
+    target = _target(x.uop, base)
+    if node.dtype is not target.dtype:
+        node = UOp(Ops.BITCAST, (node,), target.dtype)
+    _rebase_aliases(base, base.after(target.store(node)))
+
+
+def _target(view: UOp, base: UOp) -> UOp:
+    """Return the storage that a view shows, as a target of a STORE.
+
+    Bitcasts to a dtype of the same size are left out, as the value can be converted instead. Those
+    to another size are moved down to the storage.
+
+    Raises:
+        ShapeError: a view is seen as a dtype of another size, and is not one run of storage.
+    """
     chain = []
-    target = x.uop
-    while target.op in ALIASING:
-        if target.op is not Ops.DETACH:
-            chain.append(target)
-        target = target.src[0]
-    _rebase_aliases(base, base.after(_relink(chain, base).store(node)))
+    while view is not base:
+        chain.append(view)
+        view = view.src[0]
+    target = base
+    for link in reversed(chain):
+        if link.op is Ops.BITCAST:
+            if link.arg.itemsize != target.dtype.itemsize:
+                target = _bytes_of(target, link)
+        elif link.op is not Ops.DETACH:
+            target = UOp(link.op, (target, *link.src[1:]), link.arg, link.tag)
+    return target
+
+
+def _bytes_of(view: UOp, bitcast: UOp) -> UOp:
+    """Return the BITCAST of a view to another size as a view of a BITCAST of its storage."""
+    run = contiguous_view(view)
+    old, new = view.dtype.itemsize, bitcast.arg.itemsize
+    if run is None or run.offset * old % new or int(run.state.shape[0]) * old % new:  # type: ignore[arg-type]  # storage has a static size
+        raise ShapeError(
+            f"assign: {bitcast.shape} {bitcast.arg.name} is a view of {view.shape}"
+            f" {view.dtype.name} that is not one run of storage; assign to a clone of it"
+        )
+    storage = UOp(Ops.BITCAST, (run.state,), bitcast.arg)
+    begin = run.offset * old // new
+    part = storage._movement(Ops.SHRINK, ((begin, begin + run.size * old // new),))
+    return part._movement(Ops.RESHAPE, bitcast.shape)

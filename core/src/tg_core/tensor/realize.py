@@ -17,7 +17,7 @@ from tg_core.errors import DTypeError, FunctionError
 from tg_core.schedule import schedule_body
 from tg_core.schedule.graph_facts import is_state
 from tg_core.schedule.prepare_graph import prepare_graph
-from tg_core.tensor.registry import live_tensors
+from tg_core.tensor.registry import live_lock, live_tensors
 from tg_core.tensor.states import is_realized, is_virtual, pending_storage, storage_base
 from tg_core.uop.graph import substitute_many, toposort, with_sources
 from tg_core.uop.ops import Ops, UOp
@@ -188,18 +188,21 @@ def realize_tensors(tensors: Sequence[Tensor]) -> None:
         DTypeError: a tensor has a weak dtype.
         ScheduleError, CompileError, DeviceError: from the stages below.
     """
-    pending = Pending([t.uop for t in tensors])
-    if pending.sink is not None:
-        run_sink(pending.sink)
-    _replace_in_live(pending.replaced)
+    with live_lock:
+        pending = Pending([t.uop for t in tensors])
+        if pending.sink is not None:
+            run_sink(pending.sink)
+        _replace_in_live(pending.replaced)
 
 
 def _replace_in_live(replaced: Mapping[UOp, UOp]) -> None:
     """Let every live tensor see what was computed."""
     if not replaced:
         return
-    tensors = [t for t in live_tensors() if not is_realized(t.uop)]
-    for tensor, node in zip(
-        tensors, substitute_many([t.uop for t in tensors], replaced), strict=True
-    ):
-        tensor.uop = node
+    found = [(t, t.uop) for t in live_tensors()]
+    lazy = [(tensor, node) for tensor, node in found if not is_realized(node)]
+    settled = substitute_many([node for _, node in lazy], replaced)
+    for (tensor, before), after in zip(lazy, settled, strict=True):
+        # other threads go on changing tensors that have no part in this
+        if after is not before:
+            tensor.uop = after

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import threading
 import weakref
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,28 @@ if TYPE_CHECKING:
 
 _serial = itertools.count()
 _live: dict[int, _Entry] = {}
+
+
+class _LiveLock:
+    """A reentrant lock that is free in a forked child, whatever threads held it in the parent."""
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *exc: object) -> None:
+        self._lock.release()
+
+
+live_lock = _LiveLock()
+"""Held by what changes the nodes of tensors other than its own: writes and realizations."""
 
 
 class _Entry(weakref.ref["Tensor"]):

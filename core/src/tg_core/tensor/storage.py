@@ -12,6 +12,7 @@ from tg_core.dtype import dtypes
 from tg_core.schedule import schedule_body
 from tg_core.tensor.assign import clone_node, record_write
 from tg_core.tensor.realize import Pending, realize_tensors
+from tg_core.tensor.registry import live_lock
 from tg_core.tensor.states import CREATION_DEVICES, device_type, has_buffer_identity
 from tg_core.uop.ops import Ops, UOp
 
@@ -77,6 +78,11 @@ def assign_tensor(x: Tensor, value: Tensor) -> Tensor:
 
 def callify_tensors(tensors: Sequence[Tensor]) -> None:
     """Give the tensors storage whose pending writes are grouped under one deferred call."""
+    with live_lock:
+        _callify(tensors)
+
+
+def _callify(tensors: Sequence[Tensor]) -> None:
     pending = Pending([t.uop for t in tensors])
     if pending.sink is None:
         return

@@ -29,6 +29,27 @@ def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
+def skeleton(value: Any) -> Any:
+    """Return the containers of a nested structure without what they hold, to compare and hash."""
+    if isinstance(value, (list, tuple)):
+        return (type(value), *map(skeleton, value))
+    if isinstance(value, dict):
+        return (type(value), *((key, skeleton(item)) for key, item in value.items()))
+    if is_dataclass(value) and not isinstance(value, type):
+        fields = value.__dataclass_fields__
+        return (type(value), *(skeleton(getattr(value, name)) for name in fields))
+    return None
+
+
+def frozen_key(value: Any) -> Any:
+    """Return what tells plain values apart that are compiled in: type and bits."""
+    if isinstance(value, float):
+        return (type(value), float(value).hex())
+    if isinstance(value, complex):
+        return (type(value), value.real.hex(), value.imag.hex())
+    return (type(value), value)
+
+
 def rebuild(value: Any, kind: type | tuple[type, ...], function: Callable[[Any], Any]) -> Any:
     """Return a copy of a nested structure with every instance of a kind replaced by what `function`
     makes of it.
