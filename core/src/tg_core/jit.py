@@ -188,7 +188,8 @@ class TinyJit(Generic[P, R]):
         return functools.partial(jit._call, (instance,))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the capture to a file that `TinyJit.load` reads: compiled kernels, and the storage they read
+        """Write the capture to a file that `TinyJit.load` reads: compiled kernels, and the
+        storage they read
         from outside of the arguments.
 
         Raises:
@@ -200,7 +201,8 @@ class TinyJit(Generic[P, R]):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> TinyJit[Any, Any]:
-        """Return the captured function of a file; it replays without the compiler and without the Python function.
+        """Return the captured function of a file; it replays without the compiler and without the
+        Python function.
 
         Raises:
             FileFormatError: the file is something else, damaged, or of another version.
@@ -211,7 +213,8 @@ class TinyJit(Generic[P, R]):
     def __reduce__(self) -> tuple[Any, ...]:
         if self.captured is None:
             raise JitError(
-                "jit: nothing is captured yet, so there is nothing to pickle; call the function twice first"
+                "jit: nothing is captured yet, so there is nothing to pickle; "
+                "call the function twice first"
             )
         return _restore, (dump_captured(self.captured),)
 

@@ -1,7 +1,9 @@
 """A captured function as bytes, and back: for files and for `pickle`.
 
-The file holds compiled kernels, the storage the capture reads from outside (weights), and what the arguments must look like. Loading it takes no compiler and runs no code of the file's
-choosing: it is plain data (`uop/serialize.py`). It fits one version of the package and the kind of device it was compiled for, and says so when it does not.
+The file holds compiled kernels, the storage the capture reads from outside (weights), and what
+the arguments must look like. Loading it takes no compiler and runs no code of the file's
+choosing: it is plain data (`uop/serialize.py`). It fits one version of the package and the kind
+of device it was compiled for, and says so when it does not.
 """
 
 from __future__ import annotations
@@ -87,7 +89,8 @@ def load_captured(data: bytes) -> Captured:
         here = Device[type_name].renderer.key
         if here != key:
             raise JitError(
-                f"jit file: compiled for another {type_name} or another version of its backend; capture it again here"
+                f"jit file: compiled for another {type_name} or another version of its backend; "
+                "capture it again here"
                 f" (there: {key[:120]}..., here: {here[:120]}...)"
             )
     roots = []
