@@ -124,6 +124,17 @@ def test_an_optimizer_step_computes_pending_statistics() -> None:
     assert layer.num_batches_tracked.tolist() == [2]
 
 
+def test_statistics_are_not_trained() -> None:
+    """Outside training the output depends on the statistics, which stay as they are."""
+    layer, x = nn.BatchNorm(3), draw(8, 3)
+    optimizer = nn.optim.SGD(get_parameters(layer), lr=0.1)
+    layer(Tensor(x)).square().sum().backward()
+    optimizer.step()
+    assert [id(t) for t in optimizer.params] == [id(layer.weight), id(layer.bias)]
+    np.testing.assert_array_equal(layer.running_mean.numpy(), 0.0)
+    np.testing.assert_array_equal(layer.running_var.numpy(), 1.0)
+
+
 def test_batchnorm_has_a_gradient_through_the_batch_statistics() -> None:
     """Normalized outputs do not change when their input is shifted or scaled as a whole."""
     layer = nn.BatchNorm(2, affine=False, track_running_stats=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
-from tg_core.nn import pending
+from tg_core.nn import statistics
 from tg_core.nn.initializers import parameter
 from tg_core.tensor import Tensor
 
@@ -50,9 +50,9 @@ class BatchNorm:
         self.bias = parameter(Tensor.zeros(sz)) if affine else None
         """Shape `(channels,)`, or None."""
         if track_running_stats:
-            self.running_mean = Tensor.zeros(sz, dtype=dtypes.float32)
-            self.running_var = Tensor.ones(sz, dtype=dtypes.float32)
-            self.num_batches_tracked = Tensor.zeros(1, dtype=dtypes.int64)
+            self.running_mean = statistics.declare(Tensor.zeros(sz, dtype=dtypes.float32))
+            self.running_var = statistics.declare(Tensor.ones(sz, dtype=dtypes.float32))
+            self.num_batches_tracked = statistics.declare(Tensor.zeros(1, dtype=dtypes.int64))
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the normalized tensor, of the shape and dtype of `x`.
@@ -90,13 +90,13 @@ class BatchNorm:
             self._move(self.running_mean, mean)
             self._move(self.running_var, variance * (count / (count - 1)))
             self.num_batches_tracked.assign(self.num_batches_tracked + 1)
-            pending.note(self.num_batches_tracked)
+            statistics.note_write(self.num_batches_tracked)
         return mean, variance
 
     def _move(self, running: Tensor, batch: Tensor) -> None:
         kept = running * (1.0 - self.momentum)
         running.assign(kept + batch.detach().cast(running.dtype) * self.momentum)
-        pending.note(running)
+        statistics.note_write(running)
 
 
 def _known_product(sizes: Sequence[sint]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tg_core.dtype import DType, dtypes
 from tg_core.errors import ConfigError, GradientError
-from tg_core.nn import pending
+from tg_core.nn import statistics
 from tg_core.tensor import Tensor
 
 __all__ = ["Optimizer"]
@@ -16,7 +16,7 @@ __all__ = ["Optimizer"]
 class Optimizer(ABC):
     """Moves parameters along their gradients.
 
-    Tensors that hold no floats (counters of layers) are passed over, so the whole of
+    The statistics of layers and tensors that hold no floats are passed over, so the whole of
     `nn.state.get_parameters(model)` can be given. A parameter without a gradient is left as it is.
     Narrow floats are updated in float32 and rounded once.
 
@@ -33,7 +33,8 @@ class Optimizer(ABC):
         """The optimized tensors, each once."""
         seen: set[int] = set()
         for tensor in params:
-            if dtypes.is_float(tensor.dtype) and id(tensor) not in seen:
+            trained = dtypes.is_float(tensor.dtype) and not statistics.is_declared(tensor)
+            if trained and id(tensor) not in seen:
                 seen.add(id(tensor))
                 self.params.append(tensor)
         if not self.params:
@@ -97,7 +98,7 @@ class Optimizer(ABC):
             moved, states = self.move(index, value, gradient.detach().cast(dtype), rate)
             tensor.assign(moved.cast(tensor.dtype))
             changed += [*states, tensor]
-        return changed + pending.take()
+        return changed + statistics.take_writes()
 
     def advance(self) -> list[Tensor]:
         """Update what all parameters share, once a step; return the tensors written."""

@@ -70,7 +70,7 @@ def get_state_dict(obj: object, prefix: str = "") -> dict[str, Tensor]:
 def get_parameters(obj: object) -> list[Tensor]:
     """Return each tensor that an object holds, once, in the order of `get_state_dict`.
 
-    Statistics and counters of layers are included; an optimizer leaves alone what has no gradient.
+    Statistics and counters of layers are included; an optimizer passes over them.
     """
     return list({id(tensor): tensor for tensor in get_state_dict(obj).values()}.values())
 
