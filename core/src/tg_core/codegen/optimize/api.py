@@ -31,7 +31,9 @@ class OptKind(Enum):
     PAD = "pad"
     """An output range grows to a multiple of `amount`; what lies beyond its size is masked off."""
     STAGE = "stage"
-    """What copies of the reduction over the range share is put into a private array first; no amount."""
+    """What copies of the reduction over the range share is put into a private array first; no
+    amount.
+    """
     CHUNK = "chunk"
     """The range becomes grid indices, each of which runs `amount` consecutive values."""
 

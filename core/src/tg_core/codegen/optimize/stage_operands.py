@@ -1,8 +1,10 @@
 """Copy what a reduction reads again and again into a private array first.
 
-Input: a kernel SINK with a reduction whose output ranges are divided into lanes, copies and loops. Output: the part of the
-reduced value that moves along the lanes but is the same for all copies, and for the loops over them, is computed once, into
-contiguous storage (LOCAL), in a loop before them; the reduction reads it from there. The loops that repeat it go inside:
+Input: a kernel SINK with a reduction whose output ranges are divided into lanes, copies and loops.
+    Output: the part of the
+reduced value that moves along the lanes but is the same for all copies, and for the loops over
+them, is computed once, into contiguous storage (LOCAL), in a loop before them; the reduction reads
+it from there. The loops that repeat it go inside:
 
     for i: for j: REDUCE(a[i, k] * b[k, j..])
     ->  for j: { for k: panel[k] = b[k, j..] } for i: REDUCE(a[i, k] * panel[k])
@@ -34,7 +36,9 @@ def _find_reduction(sink: UOp, axis: tuple[int, ...]) -> UOp:
 
 
 def _operand(value: UOp, lanes: UOp, own: tuple[UOp, ...]) -> UOp | None:
-    """Return the largest part of the value that moves along the lanes and is the same for all copies."""
+    """Return the largest part of the value that moves along the lanes and is the same for all
+    copies.
+    """
     work = [value]
     seen: set[UOp] = set()
     while work:
@@ -89,7 +93,9 @@ def stage_operands(sink: UOp, axis: tuple[int, ...]) -> UOp:
 
 
 def _repeat_inside(sink: UOp, fixed: set[UOp]) -> UOp:
-    """Reorder the loops of the outputs: those the staged operand depends on go outside of the others."""
+    """Reorder the loops of the outputs: those the staged operand depends on go outside of the
+    others.
+    """
     effects: list[UOp] = []
     for effect in sink.src:
         loops = closed_ranges(effect) if effect.op is Ops.END else ()
