@@ -42,6 +42,10 @@ _MOST_STAGED: Final = 1 << 18
 _LATENCY: Final = 4
 """Independent accumulators that keep one unit of addition busy."""
 _MOST_COPIES: Final = 8
+_LINE: Final = 64
+"""Bytes of a cache line."""
+_MOST_ROWS: Final = 16
+"""Copies along a transposed range."""
 
 
 def _axis(rng: UOp) -> tuple[int, ...]:
@@ -67,6 +71,8 @@ class _Chooser:
         main = self._main_reduction()
         if main is not None:
             self._tile(main)
+        else:
+            self._tile_transposed()
         for nest in (*self.kernel.outputs, *self.kernel.reductions):
             rng = self.vectors.of_nest.get(nest.node)
             if rng is not None and rng not in self.lanes:
@@ -107,6 +113,20 @@ class _Chooser:
             self._tile_output(nest, vector, native, candidates, registers)
         elif vector is not None:
             self._tile_reduction(nest, vector, native, candidates, registers)
+
+    def _tile_transposed(self) -> None:
+        """Copy along a range that a load walks in order where the store walks another: whole cache lines are used."""
+        for nest in self.kernel.outputs:
+            if nest.node in self.vectors.of_nest or len(nest.stores) != 1:
+                continue
+            stored = [r for r in nest.own if nest.stores[0].stride(r) == 1]
+            for load in nest.loads:
+                if not stored or load.stride(stored[0]) in (0, 1):
+                    continue
+                along = [r for r in nest.own if r is not stored[0] and load.stride(r) == 1]
+                if along:
+                    self._copy(along[0], min(_LINE // load.node.dtype.itemsize, _MOST_ROWS))
+                    break
 
     def _reused(self, nest: Nest, vector: UOp | None) -> list[tuple[UOp, int]]:
         """Return output ranges with the number of loads that copies along them would share, most

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from tg_core.codegen.optimize.api import Opt
 from tg_core.codegen.optimize.apply_opts import apply_opts
 from tg_core.codegen.optimize.choose_opts import choose_opts
+from tg_core.codegen.optimize.pack_operands import pack_operands, plan_packing
+from tg_core.config import NOOPT
 from tg_core.uop.ops import KernelInfo, UOp
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ def optimize_kernel(sink: UOp, renderer: Renderer) -> UOp:
         CompileError: an option fixed by the kernel does not fit it.
     """
     fixed = sink.arg.opts if isinstance(sink.arg, KernelInfo) else None
+    if fixed is None and not NOOPT.value:
+        plan = plan_packing(sink, renderer)
+        if plan is not None:
+            return pack_operands(sink, plan)
     opts = (
         choose_opts(sink, renderer)
         if fixed is None
