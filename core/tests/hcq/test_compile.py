@@ -3,18 +3,32 @@ from __future__ import annotations
 import pytest
 
 from tg_core.config import Context
+from tg_core.device import Device
 from tg_core.errors import DeviceError, DeviceNotFound
-from tg_core.hcq.compile import compile_host_program, runtime_device
+from tg_core.hcq.compile import (
+    compiled_host_program,
+    load_host_program,
+    provide_host_program,
+    runtime_device,
+)
 from tg_core.hcq.encode import host_program
+from tg_core.uop.ops import KernelInfo, UOp
 
 
 def test_there_is_one_host_program_for_all_batches() -> None:
-    assert compile_host_program(host_program()) is compile_host_program(host_program())
+    assert load_host_program(host_program()) is load_host_program(host_program())
 
 
 def test_checked_accesses_do_not_concern_tables() -> None:
     with Context(CHECK_OOB=1):
-        compile_host_program(host_program())
+        load_host_program(UOp.sink(*host_program().src, arg=KernelInfo("checked", ())))
+
+
+def test_a_provided_program_takes_the_place_of_compiling() -> None:
+    program = compiled_host_program(host_program())
+    other = UOp.sink(*host_program().src, arg=KernelInfo("provided", ()))
+    provide_host_program(other, Device["CPU"].renderer.key, program)
+    assert compiled_host_program(other) is program
 
 
 def test_the_runtime_device_runs_native_functions() -> None:

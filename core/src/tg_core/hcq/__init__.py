@@ -12,6 +12,8 @@
 
 from tg_core.hcq.arguments import Argument, base_of, call_device, parse_argument, resolve
 from tg_core.hcq.batch import batch, is_batch
+from tg_core.hcq.compile import compiled_host_program, provide_host_program
+from tg_core.hcq.encode import host_program
 from tg_core.hcq.launch_size import LaunchSize
 from tg_core.hcq.link import link_batch
 from tg_core.hcq.parametrize import parametrize
@@ -25,10 +27,13 @@ __all__ = [
     "base_of",
     "batch",
     "call_device",
+    "compiled_host_program",
+    "host_program",
     "is_batch",
     "link_batch",
     "load_program",
     "parametrize",
     "parse_argument",
+    "provide_host_program",
     "resolve",
 ]

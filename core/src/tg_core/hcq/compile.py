@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _NEEDED = (Capability.PROGRAMS, Capability.HOST_CALL, Capability.HOST_VISIBLE)
 
+_compiled: dict[tuple[UOp, str], UOp] = {}
+
 
 def runtime_device() -> str:
     """Return the name of the device that runs host programs, `HCQ_RUNTIME_DEV`.
@@ -32,16 +34,50 @@ def runtime_device() -> str:
     return name
 
 
-def compile_host_program(body: UOp) -> Program:
-    """Return a host program, compiled for the runtime device like any kernel and loaded.
+def _target() -> str:
+    key: str = Device[runtime_device()].renderer.key
+    return key
+
+
+def compiled_host_program(body: UOp) -> UOp:
+    """Return the PROGRAM of a host program, compiled for the runtime device like any kernel.
 
     Args:
         body: a kernel SINK.
 
     Raises:
+        DeviceError: the runtime device cannot run host programs.
         CompileError: the runtime device's renderer does not take it.
     """
-    name = runtime_device()
-    # positions come from tables that core itself has written, which no check can see
-    with Context(CHECK_OOB=0):
-        return load_program(name, compile_program(body, Device[name].renderer))
+    key = body, _target()
+    found = _compiled.get(key)
+    if found is None:
+        # positions come from tables that core itself has written, which no check can see
+        with Context(CHECK_OOB=0):
+            found = compile_program(body, Device[runtime_device()].renderer)
+        _compiled[key] = found
+    return found
+
+
+def provide_host_program(body: UOp, target: str, program: UOp) -> None:
+    """Take a host program from a file, so that running what else the file holds needs no compiler.
+
+    Args:
+        body: what it was compiled from.
+        target: the key of the renderer it was compiled with.
+        program: its PROGRAM.
+    """
+    _compiled.setdefault((body, target), program)
+
+
+def load_host_program(body: UOp) -> Program:
+    """Return a host program, compiled and loaded.
+
+    Args:
+        body: a kernel SINK.
+
+    Raises:
+        DeviceError: the runtime device cannot run host programs.
+        CompileError: the runtime device's renderer does not take it.
+    """
+    return load_program(runtime_device(), compiled_host_program(body))

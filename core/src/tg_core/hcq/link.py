@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.device import Buffer, Device
 from tg_core.dtype import dtypes
-from tg_core.hcq.compile import compile_host_program, runtime_device
+from tg_core.hcq.compile import load_host_program, runtime_device
 from tg_core.hcq.encode import PATCH, ROW, host_program, launch_of
 from tg_core.hcq.launch_size import LaunchSize
 from tg_core.hcq.programs import load_program
@@ -89,7 +89,7 @@ class _Linker:
             patches.copyin(memoryview(self.patches))
         estimates = [item.info.estimates for item in self.launches]
         return LinkedBatch(
-            program=compile_host_program(host_program()),
+            program=load_host_program(host_program()),
             table=self.table,
             patches=patches,
             counts=(len(self.patches) // PATCH, len(self.launches)),

@@ -8,7 +8,7 @@ from hcq_utils import add_kernel, call, scale_kernel, storage
 
 from tg_core.device import Buffer
 from tg_core.dtype import dtypes
-from tg_core.hcq.compile import compile_host_program
+from tg_core.hcq.compile import load_host_program
 from tg_core.hcq.encode import PATCH, ROW, host_program, launch_of
 from tg_core.uop.ops import Ops, UOp
 
@@ -42,7 +42,7 @@ def test_the_program_patches_the_table_and_makes_its_calls_in_order() -> None:
     )
     inputs = buffer(100, -200)
     patches = buffer(2, 0, 5, 5, 1, 0, 11, 0, -100)
-    program = compile_host_program(host_program())
+    program = load_host_program(host_program())
     opaque = [b.opaque for b in (table, inputs, patches)]
     for _ in range(2):
         program(opaque, (3, 3), (1, 1, 1), (1, 1, 1))

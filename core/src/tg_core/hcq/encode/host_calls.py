@@ -16,6 +16,7 @@ compiled by the same passes and kept in the same caches as any kernel.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from tg_core.dtype import dtypes
@@ -85,6 +86,7 @@ def launch_of(call: UOp, parsed: dict[UOp, Argument]) -> Launch:
     )
 
 
+@cache
 def host_program() -> UOp:
     """Return the kernel that patches a table and makes its calls.
 
