@@ -16,6 +16,7 @@ from tg_core.uop.spec import (
     verified_creation,
 )
 from tg_core.uop.spec_table import TABLE
+from tg_core.uop.uop import creation_check
 
 F, I = dtypes.float32, dtypes.int32
 storage = UOp.param(0, F, (12,), "CPU")
@@ -48,6 +49,9 @@ LEGAL: list[tuple[str, Spec, UOp]] = [
     ("weak index arithmetic", spec_shared, r0 * 4 + r1),
 ]  # fmt: skip
 
+# with SPEC=2 the nodes below could not be made
+_checks = creation_check[:]
+creation_check.clear()
 ILLEGAL: list[tuple[str, Spec, UOp, str]] = [
     ("write to a contiguous marker", spec_tensor, (storage + 1).contiguous().store(other), "no storage"),
     ("write to a view of one", spec_tensor, (storage + 1).contiguous().reshape(12).reshape(3, 4).store(other.reshape(3, 4)), "no storage"),
@@ -88,6 +92,9 @@ ILLEGAL: list[tuple[str, Spec, UOp, str]] = [
     ("special name", spec_shared, UOp(Ops.SPECIAL, (UOp.const(3),), "gidx3"), "gidx0..2"),
     ("movement in a kernel", spec_shared, storage.reshape(3, 4), "not allowed"),
 ]  # fmt: skip
+
+
+creation_check.extend(_checks)
 
 
 @pytest.mark.parametrize(("spec", "node"), [c[1:] for c in LEGAL], ids=[c[0] for c in LEGAL])

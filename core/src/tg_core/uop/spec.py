@@ -161,7 +161,7 @@ def _summary(u: UOp) -> str:
         kind = f"{u.dtype.name} {u.shape}"
     except TGError as error:
         kind = f"without a dtype or shape ({error})"
-    arg = "" if u.arg is None else f" arg={u.arg!r}"
+    arg = "" if u.arg is None else f" arg={repr(u.arg)[:200]}"
     tag = "" if u.tag is None else f" tag={u.tag!r}"
     return f"{u.op.name}{arg}{tag} : {kind}, reads {[s.op.name for s in u.src[:8]]}"
 

@@ -24,6 +24,7 @@ CALL_BODIES = frozenset((Ops.SINK, Ops.PROGRAM, Ops.COPY, Ops.LINEAR, Ops.CUSTOM
 """What a CALL may run."""
 EFFECTS = frozenset((Ops.STORE, Ops.GROUP, Ops.NOOP, Ops.INS, Ops.END, Ops.CALL))
 """What a GROUP collects."""
+_PROGRAM_PARTS = (Ops.SINK, Ops.LINEAR, Ops.SOURCE, Ops.BINARY)
 _VIEWS = GroupOp.Movement | {Ops.BITCAST, Ops.AFTER, Ops.MSELECT, Ops.MULTI, Ops.DETACH}
 _STORAGE = frozenset((Ops.BUFFER, Ops.PARAM, Ops.MSTACK, Ops.CUSTOM_FUNCTION, Ops.CALL))
 
@@ -189,11 +190,14 @@ def reduce_axis_rule(u: UOp) -> str | None:
 
 
 def reduce_rule(u: UOp) -> str | None:
-    """Require a reducer, and ranges to reduce over."""
+    """Require a reducer, and ranges to reduce over.
+
+    A CONST stands for a loop of one iteration until the rule that drops it has run.
+    """
     if u.arg not in REDUCERS:
         return f"argument must be ADD, MUL or MAX, found {u.arg!r}"
     for source in u.src[1:]:
-        if source.op is not Ops.RANGE:
+        if source.op is not Ops.RANGE and source.op is not Ops.CONST:
             return f"reduces over ranges, found {source.op.name}"
     return None
 
@@ -314,14 +318,25 @@ def range_rule(u: UOp) -> str | None:
     return None
 
 
-def end_rule(u: UOp) -> str | None:
-    """Require an effect, and ranges (or a bool condition) to close."""
+def _closes(u: UOp, one_iteration: bool) -> str | None:
     if u.src[0].dtype is not dtypes.void:
         return f"the body must be an effect, found {u.src[0].op.name}"
     for source in u.src[1:]:
-        if source.op is not Ops.RANGE and source.dtype is not dtypes.bool:
+        if source.op is Ops.RANGE or source.dtype is dtypes.bool:
+            continue
+        if not one_iteration or source.op is not Ops.CONST:
             return f"END closes ranges, found {source.op.name}"
     return None
+
+
+def end_rule(u: UOp) -> str | None:
+    """Require an effect, and ranges (or a bool condition) to close."""
+    return _closes(u, False)
+
+
+def graph_end_rule(u: UOp) -> str | None:
+    """Accept what `end_rule` does, and a CONST: a loop of one iteration, dropped soon after."""
+    return _closes(u, True)
 
 
 def special_rule(u: UOp) -> str | None:
@@ -354,11 +369,22 @@ def call_rule(u: UOp) -> str | None:
 
 
 def program_rule(u: UOp) -> str | None:
-    """Require SINK, LINEAR, SOURCE, BINARY, filled from left to right, and ProgramInfo."""
-    order = (Ops.SINK, Ops.LINEAR, Ops.SOURCE, Ops.BINARY)
-    for source, wanted in zip(u.src, order):
-        if source.op is not wanted:
-            return f"expected {wanted.name}, found {source.op.name}"
+    """Require SINK, LINEAR, SOURCE, BINARY in this order, and ProgramInfo.
+
+    They are filled from left to right; a stored program keeps the right part alone, and a program
+    that was read from the cache has NOOP in place of what it no longer needs.
+    """
+    position = 0
+    for source in u.src:
+        if source.op is Ops.NOOP:
+            position += 1
+            continue
+        while position < len(_PROGRAM_PARTS) and source.op is not _PROGRAM_PARTS[position]:
+            position += 1
+        if position == len(_PROGRAM_PARTS):
+            wanted = ", ".join(op.name for op in _PROGRAM_PARTS)
+            return f"expected {wanted} in this order, found {source.op.name}"
+        position += 1
     return argument(ProgramInfo, None)(u)
 
 

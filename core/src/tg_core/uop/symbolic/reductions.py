@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tg_core.dtype import Invalid, dtypes
+from tg_core.uop.graph import toposort
 from tg_core.uop.opcodes import Ops
 from tg_core.uop.pattern import PatternMatcher, UPat
 from tg_core.uop.symbolic.linear import Linear, added, build, exact_bounds, linear_of
@@ -271,7 +272,7 @@ def _gathered(u: UOp, value: UOp, others: list[UOp], r: UOp, position: UOp) -> U
     chosen = position if r.dtype is dtypes.weakint else UOp(Ops.CAST, (position,), r.dtype)
     mapping: dict[UOp, UOp] = {r: chosen}
     # sources first, so that an index that depends on another load's index sees the masked one
-    for node in UOp(Ops.GROUP, (value, *others)).toposort():
+    for node in toposort((value, *others)):
         if node.op is Ops.INDEX and r in node.ranges:
             base, index = (s.substitute(mapping) for s in node.src)
             masked = UOp(Ops.WHERE, (inside, index, UOp.const(Invalid)))
