@@ -38,6 +38,7 @@ class Renderer(ABC):
     | `has_global`, `global_max` | output ranges become `SPECIAL` `gidx0..2` |
     | `has_local`, `local_max`, `shared_bytes` | work items form groups: `lidx0..2`, LOCAL |
     | `has_threads` | one output range may become the chunk index `gidx0` |
+    | `shared_bytes` with `has_threads` | LOCAL is scratch of one thread, for packed operands |
     | `native_ops` | other ops are decomposed |
     | `native_dtypes` | arithmetic in other dtypes is done in float32, rounded after each op |
     | `storage_dtypes` | other dtypes are loaded and stored as integers of their size |

@@ -15,6 +15,11 @@ from tg_core.backend import (
 )
 from tg_cpu.host import host
 
+SCRATCH_BYTES = 1 << 19
+"""Stack that one thread may use for LOCAL buffers: what a second-level cache holds, and a small
+part of a thread's stack.
+"""
+
 
 @dataclass(frozen=True)
 class Level:
@@ -89,6 +94,7 @@ class CPULLVMRenderer(LLVMRenderer):
             vector_bytes=level.vector_bytes,
             registers=level.registers,
             has_threads=True,
+            shared_bytes=SCRATCH_BYTES,
             native_ops=LLVM_OPS if level.has_fma else LLVM_OPS - {Ops.MULACC},
             native_dtypes=computed,
             storage_dtypes=computed | {dtypes.bfloat16},

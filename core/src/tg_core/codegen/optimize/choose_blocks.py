@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PANEL_BYTES: Final = 1 << 14
-"""A panel of columns stays in the first cache while rows stream past it: half of the usual 32 KiB."""
+"""A panel of columns stays in the first cache while rows stream past it: half of 32 KiB."""
 _LATENCY: Final = 4
 """Cycles of a fused multiply-add."""
 _LOAD: Final = 0.2
@@ -85,8 +85,7 @@ def _tiles(shape: Shape) -> Iterator[tuple[int, int, float]]:
 
 
 def _choose_tile(shape: Shape) -> tuple[int, int, float]:
-    best = min(_tiles(shape), key=_tile_order)
-    return best
+    return min(_tiles(shape), key=_tile_order)
 
 
 def _tile_order(tile: tuple[int, int, float]) -> tuple[float, int]:
@@ -136,8 +135,8 @@ def choose_blocks(shape: Shape, unit: int, divided: int, scratch: int) -> Blocks
     Args:
         shape: what is multiplied.
         unit: elements of the reduction that are packed together at least.
-        divided: size of the reduce loop that is divided into blocks, each of whose values has `unit`
-            elements.
+        divided: size of the reduce loop that is divided into blocks; each of its values has
+            `unit` elements.
         scratch: bytes there are for packed operands and results.
     """
     height, width, cycles = _choose_tile(shape)

@@ -101,13 +101,13 @@ def _is_simple(value: UOp) -> bool:
     )
 
 
-def _without_far_loops(operand: Operand, enough: int) -> tuple[Operand, tuple[UOp, ...]]:
+def _without_far_loops(operand: Operand, enough: int) -> Operand:
     """Keep the innermost loops up to a size that fills blocks; the others become batch."""
     kept, size = len(operand.ranges), 1
     while kept and size < enough:
         kept -= 1
         size *= _size(operand.ranges[kept])
-    return replace(operand, ranges=operand.ranges[kept:]), operand.ranges[:kept]
+    return replace(operand, ranges=operand.ranges[kept:])
 
 
 def find_product(sink: UOp, enough: int) -> Product | None:
@@ -139,8 +139,8 @@ def find_product(sink: UOp, enough: int) -> Product | None:
         return None
     if _stored_along(end, left) and not _stored_along(end, right):
         left, right = right, left
-    rows, outer_rows = _without_far_loops(left, enough)
-    columns, outer_columns = _without_far_loops(right, enough)
+    rows = _without_far_loops(left, enough)
+    columns = _without_far_loops(right, enough)
     blocked = (*rows.ranges, *columns.ranges)
     batch = tuple(r for r in loops if r in reduction.ranges and r not in blocked)
     rest = tuple(r for r in loops if r not in reduction.ranges)
