@@ -243,6 +243,9 @@ class TinyJit(Generic[P, R]):
                 self.checks_left -= 1
                 return self._checked_run(captured, inputs, first, args, kwargs)
             result: R = captured.run(inputs)
+            if captured.form is None:
+                # it came from a file
+                captured.form = QuickForm(inputs, args, kwargs)
             return result
         if self.calls == 0:
             plain = self.function(*first, *args, **kwargs)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.device import Buffer, Device, RecycledStorage
 from tg_core.engine.replay import Argument, Bound, Replay, Slot
-from tg_core.errors import FileFormatError, JitError
+from tg_core.errors import DeviceError, FileFormatError, JitError
+from tg_core.hcq import compiled_host_program, host_program, provide_host_program, runtime_device
 from tg_core.jit_inputs import CaptureSignature, Signature
 from tg_core.jit_results import Results
-from tg_core.uop.ops import BufferArg, Ops
+from tg_core.uop.ops import BufferArg, Ops, UOp
 from tg_core.uop.serialize import dump_value, load_value
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def dump_captured(captured: Captured) -> bytes:
         "draws": (captured.draws.start, captured.draws.blocks),
         "outputs": [BufferArg(0, o.dtype, o.size, o.device) for o in captured.outputs],
         "targets": _targets(replay),
+        "host": _host_program(),
     }
     try:
         payload = dump_value(state)
@@ -93,6 +95,7 @@ def load_captured(data: bytes) -> Captured:
                 "capture it again here"
                 f" (there: {key[:120]}..., here: {here[:120]}...)"
             )
+    _provide_host_program(state.get("host"))
     roots = []
     for device, size, dtype, contents in state["roots"]:
         buffer = Buffer(device, size, dtype)
@@ -106,7 +109,7 @@ def load_captured(data: bytes) -> Captured:
         if kind == "bound":
             return Bound(parts[1], parts[2])
         number, size, dtype, offset = parts[1:]
-        root = roots[number]
+        root: Buffer = roots[number]
         whole = (size, dtype, offset) == (root.size, root.dtype, 0)
         return root if whole else root.view(size, dtype, offset)
 
@@ -138,3 +141,25 @@ def _targets(replay: Replay) -> dict[str, str]:
             found[device.split(":")[0]] = Device[device].renderer.key
         del arguments
     return found
+
+
+def _host_program() -> tuple[Any, ...] | None:
+    """Return the program that runs batches: what it was compiled from and for, and its PROGRAM."""
+    body = host_program()
+    try:
+        target = Device[runtime_device()].renderer.key
+    except DeviceError:
+        # without a device for host programs nothing was batched
+        return None
+    program = compiled_host_program(body)
+    return body.key, target, UOp(Ops.PROGRAM, program.src[2:], program.arg)
+
+
+def _provide_host_program(written: tuple[Any, ...] | None) -> None:
+    if written is None:
+        return
+    key, target, program = written
+    body = host_program()
+    if body.key == key:
+        parts = (body, UOp(Ops.NOOP), *program.src)
+        provide_host_program(body, target, UOp(Ops.PROGRAM, parts, program.arg))

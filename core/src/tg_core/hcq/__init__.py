@@ -12,7 +12,7 @@
 
 from tg_core.hcq.arguments import Argument, base_of, call_device, parse_argument, resolve
 from tg_core.hcq.batch import batch, is_batch
-from tg_core.hcq.compile import compiled_host_program, provide_host_program
+from tg_core.hcq.compile import compiled_host_program, provide_host_program, runtime_device
 from tg_core.hcq.encode import host_program
 from tg_core.hcq.launch_size import LaunchSize
 from tg_core.hcq.link import link_batch
@@ -36,4 +36,5 @@ __all__ = [
     "parse_argument",
     "provide_host_program",
     "resolve",
+    "runtime_device",
 ]
