@@ -1,4 +1,4 @@
-"""Development sessions: `nox -s tests lint types contracts docs bench conformance full`."""
+"""Development sessions: `nox -s tests lint types contracts docs fuzz proofs bench conformance full`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,24 @@ nox.options.reuse_existing_virtualenvs = True
 def tests(session: nox.Session) -> None:
     """Run the tests against installed packages."""
     session.install(PINS["hatchling"], *PACKAGES)
+    session.run("pytest", *(session.posargs or ("-n", "2")))
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Simplify 100,000 random expressions and compare their values."""
+    session.install(PINS["hatchling"], *PACKAGES)
+    session.env["FUZZ_EXPRESSIONS"] = "100000"
+    session.run(
+        "pytest", "core/tests/uop/symbolic/test_simplify.py", *(session.posargs or ("-n", "2"))
+    )
+
+
+@nox.session
+def proofs(session: nox.Session) -> None:
+    """Run the tests with every access of every kernel proved in bounds, or refused."""
+    session.install(PINS["hatchling"], *PACKAGES)
+    session.env["CHECK_OOB"] = "1"
     session.run("pytest", *(session.posargs or ("-n", "2")))
 
 
@@ -72,5 +90,15 @@ def conformance(session: nox.Session) -> None:
 @nox.session
 def full(session: nox.Session) -> None:
     """Run everything a release needs."""
-    for name in ("lint", "types", "contracts", "docs", "tests", "conformance", "bench"):
+    for name in (
+        "lint",
+        "types",
+        "contracts",
+        "docs",
+        "tests",
+        "fuzz",
+        "proofs",
+        "conformance",
+        "bench",
+    ):
         session.notify(name)
