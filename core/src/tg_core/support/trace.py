@@ -56,7 +56,9 @@ def add_event(
     """Record something that was timed elsewhere.
 
     Args:
-        name, category, arguments: as for `span`.
+        name: as for `span`.
+        category: as for `span`.
+        arguments: as for `span`.
         started: of `time.perf_counter`.
         seconds: how long it took.
     """

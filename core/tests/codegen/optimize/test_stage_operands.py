@@ -38,7 +38,7 @@ def test_the_panel_is_filled_once_for_all_rows() -> None:
     opened = [n for n in linear.src[: place[fill]] if n.op is Ops.RANGE]
     closed = [n.src[1] for n in linear.src[: place[fill]] if n.op is Ops.END]
     # two: the columns and the steps; the rows come later
-    assert [r.arg[0] for r in opened if r not in closed][0] == 1
+    assert next(r.arg[0] for r in opened if r not in closed) == 1
     assert len(opened) - len(closed) == 2
 
 
