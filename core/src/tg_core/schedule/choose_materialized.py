@@ -21,6 +21,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tg_core.dtype import dtypes
 from tg_core.schedule.graph_facts import Facts, is_materialised, is_state
 from tg_core.schedule.indexing import Access, full_access, is_injective, through_movement
 from tg_core.schedule.views import contiguous_view, is_whole_view
@@ -35,6 +36,8 @@ CHEAP_OPERAND = 2
 """Operations that an operand of a matrix product or a window may cost inside the loops that repeat
 it.
 """
+CHEAP_INDEX = 4
+"""The same for integers: counting a negative index from the end takes that many at most."""
 FEW_ELEMENTS = 1 << 15
 """Output elements below which one thread is enough."""
 ENOUGH_ROWS = 16
@@ -125,7 +128,7 @@ class Chooser:
 
     def visit_store(self, node: UOp) -> None:
         value = node.src[1]
-        if value.op is Ops.COPY:
+        if value.op is Ops.COPY and contiguous_view(node.src[0]) is not None:
             self.visit_copy(value)
             return
         while value.op is Ops.CONTIGUOUS:
@@ -268,7 +271,8 @@ class Chooser:
 
     def repeats_work(self, node: UOp, demand: Demand, heavy: bool, cost: int) -> bool:
         """Tell whether computing the node where this demand is would repeat expensive work."""
-        if not self.facts.reads[node] or not (heavy or cost > CHEAP_OPERAND):
+        cheap = CHEAP_INDEX if dtypes.is_int(node.dtype) else CHEAP_OPERAND
+        if not self.facts.reads[node] or not (heavy or cost > cheap):
             return False
         if not is_injective(demand.access):
             return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat, graph_rewrite
+from tg_core.uop.shapes import sint_max
 
 _IDENTITY = {Ops.ADD: 0, Ops.MUL: 1}
 
@@ -70,6 +71,18 @@ def merge_reshapes(x: UOp, inner: UOp, outer: UOp) -> UOp | None:
     return x._movement(Ops.RESHAPE, outer.marg)
 
 
+def copy_greatest_shape(x: UOp, copy: UOp) -> UOp | None:
+    """COPY of a value of symbolic shape -> the part of a COPY of its greatest shape: what moves
+    between devices is a run of bytes of a known size.
+    """
+    if all(isinstance(size, int) for size in x.shape):
+        return None
+    greatest = tuple(sint_max(size) for size in x.shape)
+    missing = tuple((0, most - size) for most, size in zip(greatest, x.shape, strict=True))
+    whole = UOp(Ops.COPY, (x._movement(Ops.PAD, missing),), copy.arg)
+    return whole._movement(Ops.SHRINK, tuple((0, size) for size in x.shape))
+
+
 def drop_repeated_write(state: UOp, value: UOp, again: UOp) -> UOp | None:
     """AFTER(s1, STORE(view(s1), v)) where s1 = AFTER(s0, STORE(view(s0), v)) -> s1. The second
     write changes nothing.
@@ -93,6 +106,7 @@ pm_prepare = PatternMatcher(
             drop_repeated_contiguous,
         ),
         (UPat(Ops.CONTIGUOUS, (_x,), name="outer"), drop_contiguous_constant),
+        (UPat(Ops.COPY, (_x,), name="copy"), copy_greatest_shape),
         (UPat(Ops.REDUCE_AXIS, (_x,), name="reduce"), reduce_of_nothing),
         (UPat(Ops.REDUCE_AXIS, (_x,), name="reduce"), reduce_of_one),
         (

@@ -17,6 +17,7 @@ from tg_core.errors import DTypeError, FunctionError
 from tg_core.schedule import schedule_body
 from tg_core.schedule.graph_facts import is_state
 from tg_core.schedule.prepare_graph import prepare_graph
+from tg_core.tensor.copies import write_through_copies
 from tg_core.tensor.registry import live_lock, live_tensors
 from tg_core.tensor.states import is_realized, is_virtual, pending_storage, storage_base
 from tg_core.uop.graph import substitute_many, toposort, with_sources
@@ -66,9 +67,9 @@ def _fold_nothing(nodes: Sequence[UOp]) -> dict[UOp, UOp]:
     return folded
 
 
-def _give_storage(outputs: Sequence[UOp]) -> dict[UOp, UOp]:
-    """Return for each output the view of a state that computes it; outputs that read others read
-    their storage.
+def _give_storage(outputs: Sequence[UOp]) -> tuple[dict[UOp, UOp], dict[UOp, UOp]]:
+    """Return for each output the view of a state that computes it, and the pending writes that
+    became others because outputs read the storage of other outputs.
     """
     requested = set(outputs)
     done: dict[UOp, UOp] = {}
@@ -78,7 +79,8 @@ def _give_storage(outputs: Sequence[UOp]) -> dict[UOp, UOp]:
             device = node.device
             rebuilt = pending_storage(rebuilt, device if isinstance(device, str) else None)
         done[node] = rebuilt
-    return {node: done[node] for node in outputs}
+    changed = {n: new for n, new in done.items() if n.op is Ops.AFTER and new is not n}
+    return {node: done[node] for node in outputs}, changed
 
 
 def _written_states(order: Iterable[UOp]) -> tuple[dict[UOp, UOp], set[UOp]]:
@@ -158,25 +160,32 @@ class Pending:
 
     Attributes:
         sink: SINK of the states to reach, None when there is nothing to run.
-        replaced: what nodes of live tensors become once it has run.
     """
 
     def __init__(self, nodes: Sequence[UOp]) -> None:
         outputs = _outputs(nodes)
-        folded = _fold_nothing(outputs)
-        views = _give_storage([o for o in outputs if o not in folded])
+        self._folded = _fold_nothing(outputs)
+        views, changed = _give_storage([o for o in outputs if o not in self._folded])
         states = dict.fromkeys(storage_base(v) for v in views.values())
         pending, superseded = _written_states(_order(states))
+        pending.update((old, pending[new]) for old, new in changed.items() if new in pending)
         snapshots = _snapshots(pending, superseded)
         taken = [storage_base(v) for v in snapshots.values()]
         self.sink = UOp.sink(*states, *taken) if states else None
         pending.update((s, s.src[0]) for s in taken)
-        settled = substitute_many([*views.values(), *snapshots.values()], pending)
-        self.replaced: dict[UOp, UOp] = {
-            **pending,
-            **folded,
-            **dict(zip((*views, *snapshots), settled, strict=True)),
-        }
+        self._pending, self._values = pending, {**views, **snapshots}
+
+    def replaced(self, call: UOp | None = None) -> dict[UOp, UOp]:
+        """Return what nodes of live tensors become.
+
+        Args:
+            call: what does the work; without it, the work is done.
+        """
+        states = self._pending
+        if call is not None:
+            states = {state: base.after(call) for state, base in states.items()}
+        settled = substitute_many(self._values.values(), states)
+        return {**states, **self._folded, **dict(zip(self._values, settled, strict=True))}
 
 
 def realize_tensors(tensors: Sequence[Tensor]) -> None:
@@ -190,19 +199,27 @@ def realize_tensors(tensors: Sequence[Tensor]) -> None:
     """
     with live_lock:
         pending = Pending([t.uop for t in tensors])
+        moves = moves_of_live(pending.replaced())
         if pending.sink is not None:
-            run_sink(pending.sink)
-        _replace_in_live(pending.replaced)
+            run_sink(write_through_copies(pending.sink, [after for _, _, after in moves]))
+        apply_moves(moves)
 
 
-def _replace_in_live(replaced: Mapping[UOp, UOp]) -> None:
-    """Let every live tensor see what was computed."""
+Move = tuple["Tensor", UOp, UOp]
+"""A live tensor, the node it has, and the one it is to get."""
+
+
+def moves_of_live(replaced: Mapping[UOp, UOp]) -> list[Move]:
+    """Return what replacing nodes in all live tensors changes."""
     if not replaced:
-        return
-    found = [(t, t.uop) for t in live_tensors()]
-    lazy = [(tensor, node) for tensor, node in found if not is_realized(node)]
-    settled = substitute_many([node for _, node in lazy], replaced)
-    for (tensor, before), after in zip(lazy, settled, strict=True):
-        # other threads go on changing tensors that have no part in this
-        if after is not before:
+        return []
+    lazy = [(t, node) for t, node in ((t, t.uop) for t in live_tensors()) if not is_realized(node)]
+    after = substitute_many([node for _, node in lazy], replaced)
+    return [(t, old, new) for (t, old), new in zip(lazy, after, strict=True) if new is not old]
+
+
+def apply_moves(moves: Iterable[Move]) -> None:
+    """Let live tensors see what was computed, except for those that changed meanwhile."""
+    for tensor, before, after in moves:
+        if tensor.uop is before:
             tensor.uop = after

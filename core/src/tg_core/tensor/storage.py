@@ -11,7 +11,8 @@ from tg_core.device import Device
 from tg_core.dtype import dtypes
 from tg_core.schedule import schedule_body
 from tg_core.tensor.assign import clone_node, record_write
-from tg_core.tensor.realize import Pending, realize_tensors
+from tg_core.tensor.copies import write_through_copies
+from tg_core.tensor.realize import Pending, apply_moves, moves_of_live, realize_tensors
 from tg_core.tensor.registry import live_lock
 from tg_core.tensor.states import CREATION_DEVICES, device_type, has_buffer_identity
 from tg_core.uop.ops import Ops, UOp
@@ -84,15 +85,8 @@ def callify_tensors(tensors: Sequence[Tensor]) -> None:
 
 def _callify(tensors: Sequence[Tensor]) -> None:
     pending = Pending([t.uop for t in tensors])
-    if pending.sink is None:
-        return
-    call = callify(pending.sink)
-    states = {node: base for node, base in pending.replaced.items() if node.op is Ops.AFTER}
-    for tensor in tensors:
-        node = pending.replaced.get(tensor.uop)
-        if node is not None:
-            bases = {base: base.after(call) for base in states.values()}
-            tensor.uop = node.substitute(bases)
+    if pending.sink is not None:
+        apply_moves(moves_of_live(pending.replaced(callify(pending.sink))))
 
 
 def linear_with_vars(tensors: Sequence[Tensor]) -> tuple[UOp, dict[str, int]]:
@@ -102,7 +96,8 @@ def linear_with_vars(tensors: Sequence[Tensor]) -> tuple[UOp, dict[str, int]]:
     pending = Pending([t.uop for t in tensors])
     if pending.sink is None:
         return UOp(Ops.LINEAR), {}
-    call = callify(pending.sink)
+    kept = [after for _, _, after in moves_of_live(pending.replaced())]
+    call = callify(write_through_copies(pending.sink, kept))
     bound = [a.unbind() for a in call.src[1:] if a.op is Ops.BIND]
     return schedule_body(call.src[0], Device.DEFAULT), {v.arg.name: value for v, value in bound}
 
