@@ -75,6 +75,8 @@ class DeviceRegistry:
         """
         if name is None:
             return self.DEFAULT
+        if not isinstance(name, str):
+            raise DeviceNotFound(f"device: expected a name, found {name!r}")
         canonical = canonical_name(name)
         if (DEV.value, canonical) not in self._by_name:
             device_type, _, location = split_name(canonical)

@@ -61,6 +61,7 @@ class AutogradMethods:
         seed = self._seed("gradient", gradient)
         nodes = set(self.uop.toposort())
         for position, target in enumerate(targets):
+            self._same_kind(target, "gradient")
             if not dtypes.is_float(target.dtype):
                 raise GradientError(
                     f"gradient: target {position} has dtype {target.dtype.name}, expected a float"

@@ -46,6 +46,8 @@ def format_of(dtype: DType) -> str | None:
 
 def scalar_dtype(value: PyConst) -> DType:
     """Return the dtype that a Python scalar commits to when none is given."""
+    if not isinstance(value, (bool, int, float)):
+        raise DTypeError(f"tensor: expected bool, int or float, found {value!r}")
     if isinstance(value, bool):
         return dtypes.bool
     if isinstance(value, float):

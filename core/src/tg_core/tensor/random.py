@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tg_core.dtype import DType, DTypeLike, dtypes, to_dtype
 from tg_core.errors import DTypeError, ShapeError
 from tg_core.tensor.creation import DeviceLike, checked_shape, one_device
-from tg_core.uop.mixin.shape_utils import flatten_args, prod, shape_text
+from tg_core.uop.mixin.shape_utils import flatten_args, prod, require_int, shape_text
 from tg_core.uop.ops import UOp
 
 if TYPE_CHECKING:
@@ -305,6 +305,7 @@ class RandomMethods:
         Raises:
             ShapeError: self is neither a vector nor a matrix, or has too few columns.
         """
+        num_samples = require_int("multinomial", num_samples)
         if self.ndim not in (1, 2) or num_samples < 1:
             raise ShapeError(
                 f"multinomial: expected weights of one or two axes and num_samples >= 1, found "
@@ -338,7 +339,7 @@ class RandomMethods:
         Raises:
             ShapeError: `p` is not in [0, 1].
         """
-        if not 0 <= p <= 1:
+        if not isinstance(p, (int, float)) or not 0 <= p <= 1:
             raise ShapeError(f"dropout: p must be in [0, 1], found {p}")
         if not type(self).training or p == 0:
             return self

@@ -148,7 +148,7 @@ class StorageMethods:
 
     def shard_like(self: Tensor, y: Tensor) -> Tensor:
         """Return self placed as `y` is."""
-        return self.to(y.device)
+        return self.to(self._same_kind(y, "shard_like").device)
 
 
 def strided_base(view: UOp) -> UOp | None:

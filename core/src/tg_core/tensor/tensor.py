@@ -131,6 +131,8 @@ class Tensor(
         """Return a scalar constant of no device; weak when `dtype` is None."""
         if isinstance(b, Tensor):
             return b if dtype is None else b.cast(dtype)
+        if not isinstance(b, (bool, int, float, InvalidType, UOp)):
+            raise DTypeError(f"const: expected bool, int or float, found {b!r}")
         return Tensor._from_uop(UOp.const(b, None if dtype is None else to_dtype(dtype)))
 
     # *** protocol ***

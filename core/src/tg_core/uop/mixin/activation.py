@@ -57,6 +57,8 @@ class ActivationMixin(MatmulMixin):
 
     def softplus(self, beta: float = 1.0) -> Self:
         """Return `log(1 + exp(beta * self)) / beta`."""
+        if beta == 0:
+            raise DTypeError("softplus: beta must not be 0")
         wide = self._wide() * beta
         return (
             ((wide < 0.0).where(0.0, wide) + (-wide._magnitude()).exp().log1p()) * (1 / beta)

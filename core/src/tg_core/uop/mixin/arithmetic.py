@@ -180,12 +180,12 @@ class ArithmeticMixin(OpBase):
 
         Which keeps the graph shallow.
         """
-        total: Self = _balanced(Ops.ADD, [self, *uops])
+        total: Self = _balanced(Ops.ADD, [self, *(self._operand(u, "usum") for u in uops)])
         return total
 
     def uprod(self, *uops: Self) -> Self:
         """Return the product of self and all others as a balanced tree."""
-        product: Self = _balanced(Ops.MUL, [self, *uops])
+        product: Self = _balanced(Ops.MUL, [self, *(self._operand(u, "uprod") for u in uops)])
         return product
 
 

@@ -45,6 +45,8 @@ class AttentionMixin(LossMixin):
         Raises:
             ShapeError: the shapes do not fit, or both masks are given.
         """
+        for other in (key, value) if attn_mask is None else (key, value, attn_mask):
+            self._same_kind(other, "attention")
         if is_causal and attn_mask is not None:
             raise ShapeError("attention: give either attn_mask or is_causal")
         if min(self.ndim, key.ndim, value.ndim) < 2 or self.shape[-1] != key.shape[-1]:

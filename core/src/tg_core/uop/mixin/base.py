@@ -106,6 +106,18 @@ class OpBase:
             )
         return operand
 
+    def _same_kind(self, other: Any, name: str) -> Self:
+        """Return `other`, which must be of the same class.
+
+        Raises:
+            DTypeError: it is not.
+        """
+        if not isinstance(other, type(self)):
+            raise DTypeError(
+                f"{name}: expected {type(self).__name__}, found {type(other).__name__}"
+            )
+        return other
+
     def ufix(self, x: Any) -> Self:
         """Return the scalar `x` as a constant that takes the dtype of self.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tg_core.dtype import DTypeLike
 from tg_core.errors import DTypeError, ShapeError
 from tg_core.uop.mixin.pooling import PoolingMixin, spatial_padding
-from tg_core.uop.mixin.shape_utils import repeat_to, shape_text
+from tg_core.uop.mixin.shape_utils import repeat_to, require_int, shape_text
 from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class ConvolutionMixin(PoolingMixin):
         Raises:
             ShapeError: the shapes do not fit.
         """
+        self._check_channels("conv2d", weight, groups, transposed=False)
         spatial = weight.ndim - 2
-        self._check_channels("conv2d", weight, groups, weight.shape[1] * groups)
         kernel = tuple(static_size(size, "conv2d") for size in weight.shape[2:])
         steps = repeat_to("conv2d", stride, spatial)
         gaps = repeat_to("conv2d", dilation, spatial)
@@ -70,8 +70,11 @@ class ConvolutionMixin(PoolingMixin):
         result = result.reshape((batch, groups * outputs, *counts))
         return result if bias is None else result + bias.reshape((1, -1, *(1,) * spatial))
 
-    def _check_channels(self, name: str, weight: Self, groups: int, expected: Any) -> None:
+    def _check_channels(self, name: str, weight: Self, groups: int, transposed: bool) -> None:
+        self._same_kind(weight, name)
+        groups = require_int(name, groups)
         fits = weight.ndim >= 3 and self.ndim == weight.ndim and groups >= 1
+        expected = (weight.shape[0] if transposed else weight.shape[1] * groups) if fits else "no"
         if not fits or self.shape[1] != expected or weight.shape[0] % groups:
             raise ShapeError(
                 f"{name}: shape {shape_text(self.shape)} with weight {shape_text(weight.shape)} "
@@ -102,8 +105,8 @@ class ConvolutionMixin(PoolingMixin):
         Raises:
             ShapeError: the shapes do not fit.
         """
+        self._check_channels("conv_transpose2d", weight, groups, transposed=True)
         spatial = weight.ndim - 2
-        self._check_channels("conv_transpose2d", weight, groups, weight.shape[0])
         steps = repeat_to("conv_transpose2d", stride, spatial)
         gaps = repeat_to("conv_transpose2d", dilation, spatial)
         more = repeat_to("conv_transpose2d", output_padding, spatial)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tg_core.dtype import ConstType, DType, DTypeLike, dtypes, to_dtype
 from tg_core.errors import DTypeError, ShapeError
 from tg_core.uop.mixin.reduce import ReduceMixin
-from tg_core.uop.mixin.shape_utils import resolve_axis, shape_text
+from tg_core.uop.mixin.shape_utils import require_int, resolve_axis, shape_text
 from tg_core.uop.opcodes import Ops
 from tg_core.uop.sizes import static_size
 
@@ -30,7 +30,8 @@ class CreationMixin(ReduceMixin):
 
     def const_like(self, b: ConstType, dtype: DType | None = None) -> Self:
         """Return the constant `b` with the shape and dtype of self."""
-        return self._const(b, dtype or self.dtype)._broadcast_to(self.shape)
+        target = self.dtype if dtype is None else to_dtype(dtype)
+        return self._operand(b, "const_like")._as(target)._broadcast_to(self.shape)
 
     @classmethod
     def _counting(cls, count: sint, dtype: DType) -> Self:
@@ -70,6 +71,11 @@ class CreationMixin(ReduceMixin):
         first, end = (0, start) if stop is None else (start, stop)
         if isinstance(step, (int, float)) and step == 0:
             raise ShapeError("arange: the step must not be zero")
+        entries: tuple[Any, ...] = (first, end, step)
+        for entry in entries:
+            plain = isinstance(entry, (int, float)) and math.isfinite(entry)
+            if not plain and not (hasattr(entry, "vmin") and dtypes.is_int(entry.dtype)):
+                raise ShapeError(f"arange: expected finite numbers, found {entry!r}")
         symbolic = not all(isinstance(entry, (int, float)) for entry in (first, end, step))
         if dtype is not None:
             target = to_dtype(dtype)
@@ -104,6 +110,9 @@ class CreationMixin(ReduceMixin):
         Raises:
             ShapeError: `steps` is negative.
         """
+        steps = require_int("linspace", steps)
+        if not all(isinstance(bound, (int, float)) for bound in (start, stop)):
+            raise DTypeError(f"linspace: expected numbers, found {start!r} and {stop!r}")
         if steps < 0:
             raise ShapeError(f"linspace: steps must not be negative, found {steps}")
         target = dtypes.default_float() if dtype is None else to_dtype(dtype)
@@ -126,7 +135,8 @@ class CreationMixin(ReduceMixin):
         Raises:
             ShapeError: a size is negative.
         """
-        columns = n if m is None else m
+        n = require_int("eye", n)
+        columns = n if m is None else require_int("eye", m)
         if n < 0 or columns < 0:
             raise ShapeError(f"eye: sizes must not be negative, found {n} and {columns}")
         target = dtypes.default_float() if dtype is None else to_dtype(dtype)
@@ -159,6 +169,8 @@ class CreationMixin(ReduceMixin):
     def _triangle(self, name: str, diagonal: sint) -> tuple[Self, Self]:
         if self.ndim < 2:
             raise ShapeError(f"{name}: expected a matrix, found shape {shape_text(self.shape)}")
+        if not hasattr(diagonal, "vmin"):
+            diagonal = require_int(name, diagonal)
         offset = self._positions(self.ndim - 1) - self._positions(self.ndim - 2)
         zero = self._const(0, self.dtype)
         return (offset <= diagonal).where(self, zero), (offset >= diagonal).where(self, zero)
@@ -171,7 +183,7 @@ class CreationMixin(ReduceMixin):
         """
         if not dtypes.is_int(self.dtype):
             raise DTypeError(f"one_hot: expected integers, found {self.dtype.name}")
-        return self._matches(num_classes)._as(dtypes.default_int())
+        return self._matches(require_int("one_hot", num_classes))._as(dtypes.default_int())
 
     def _matches(self, count: sint) -> Self:
         """Return a new last axis that is True at the position self names."""
@@ -198,6 +210,7 @@ class CreationMixin(ReduceMixin):
             ShapeError: the axes are the same.
         """
         first, second = (resolve_axis("diagonal", dim, self.ndim) for dim in (dim1, dim2))
+        offset = require_int("diagonal", offset)
         if first == second:
             raise ShapeError(f"diagonal: dim1 {dim1} and dim2 {dim2} are the same axis")
         rest = tuple(axis for axis in range(self.ndim) if axis not in (first, second))
@@ -228,6 +241,7 @@ class CreationMixin(ReduceMixin):
             raise ShapeError(f"meshgrid: indexing must be 'ij' or 'xy', found {indexing!r}")
         vectors = [self, *args]
         for vector in vectors:
+            self._same_kind(vector, "meshgrid")
             if vector.ndim > 1:
                 raise ShapeError(f"meshgrid: expected vectors, found {shape_text(vector.shape)}")
         sizes = tuple(vector.shape[0] if vector.ndim else 1 for vector in vectors)

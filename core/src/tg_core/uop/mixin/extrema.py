@@ -140,6 +140,9 @@ class ExtremaMixin(PaddingMixin):
         axis: int | tuple[int, ...] = 1,
     ) -> Self:
         """Return `(self - mean) * invstd * weight + bias`, the vectors laid along `axis`."""
+        for vector in (weight, bias, mean, invstd):
+            if vector is not None:
+                self._same_kind(vector, "batchnorm")
         axes = resolve_axes("batchnorm", axis, self.ndim)
         shape = tuple(size if a in axes else 1 for a, size in enumerate(self.shape))
         result = self - mean.reshape(shape)

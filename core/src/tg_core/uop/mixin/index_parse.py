@@ -92,7 +92,7 @@ def _prepare(x: Any, entry: Any) -> Any:
     if entry is None or entry is Ellipsis or isinstance(entry, (slice, type(x))):
         return entry
     if isinstance(entry, bool):
-        return x._index_tensor([entry]).reshape(())
+        raise IndexingError(f"index: {entry} is no index, a mask needs an axis")
     if isinstance(entry, int):
         return entry
     if isinstance(entry, (list, tuple, range)):
@@ -120,6 +120,8 @@ def _axes_of(entry: Any) -> int:
 
 
 def _mask_indices(x: Any, mask: Any, axis: int) -> tuple[Any, ...]:
+    if not mask.ndim:
+        raise IndexingError("index: a bool scalar is no index, a mask needs an axis")
     expected = tuple(x.shape[axis : axis + mask.ndim])
     if tuple(mask.shape) != expected:
         raise IndexingError(

@@ -188,6 +188,7 @@ class IndexingMixin(CreationMixin):
         return ordered._sum_where(mask, (*index.shape, size), self.ndim)
 
     def _check_index(self, name: str, axis: int, index: Self) -> None:
+        self._same_kind(index, name)
         if not dtypes.is_int(index.dtype):
             raise DTypeError(
                 f"{name}: the index must be an integer tensor, found {index.dtype.name}"

@@ -181,6 +181,7 @@ class LogicMixin(ArithmeticMixin):
 
     def masked_fill(self, mask: Self, value: Any) -> Self:
         """Return self with `value` where `mask` is True."""
+        self._same_kind(mask, "masked_fill")
         fill = value if isinstance(value, type(self)) else self.ufix(value)
         return mask.where(fill, self)
 

@@ -55,6 +55,7 @@ class LossMixin(ConvolutionMixin):
 
     def _class_axis(self, name: str, Y: Self) -> int:
         """Return the axis of the classes: 1, or 0 for a single sample."""
+        self._same_kind(Y, name)
         axis = 1 if self.ndim > 1 else 0
         expected = (*self.shape[:axis], *self.shape[axis + 1 :])
         if not self.ndim or Y.shape != expected:
@@ -112,10 +113,10 @@ class LossMixin(ConvolutionMixin):
         Raises:
             ShapeError: the shapes do not fit.
         """
-        if not 0 <= label_smoothing <= 1:
+        if not isinstance(label_smoothing, (int, float)) or not 0 <= label_smoothing <= 1:
             raise ShapeError(f"cross_entropy: label_smoothing {label_smoothing} is not in [0, 1]")
         axis = 1 if self.ndim > 1 else 0
-        target = Y
+        target = self._same_kind(Y, "cross_entropy")
         if Y.shape != self.shape or dtypes.is_int(Y.dtype):
             self._class_axis("cross_entropy", Y)
             log_probability = self.log_softmax(axis)
@@ -146,7 +147,8 @@ class LossMixin(ConvolutionMixin):
         Raises:
             ShapeError: the shapes do not fit.
         """
-        if Y.shape != self.shape[:-1]:
+        self._same_kind(Y, "sparse_categorical_crossentropy")
+        if not self.ndim or Y.shape != self.shape[:-1]:
             raise ShapeError(
                 f"sparse_categorical_crossentropy: targets of shape {shape_text(Y.shape)} for "
                 f"scores of shape {shape_text(self.shape)}"

@@ -86,6 +86,9 @@ class MatmulMixin(ExtremaMixin):
             bias: added, of shape (out,).
             dtype: convert self, weight and bias to this dtype first.
         """
+        self._same_kind(weight, "linear")
+        if bias is not None:
+            self._same_kind(bias, "linear")
         if dtype is not None:
             cast_bias = None if bias is None else bias.cast(dtype)
             return self.cast(dtype).linear(weight.cast(dtype), cast_bias)
@@ -162,6 +165,11 @@ def _parse(formula: str, ranks: Sequence[int]) -> tuple[list[str], str]:
 def _einsum(formula: str, tensors: list[Any], dtype: DTypeLike | None) -> Any:
     if not tensors:
         raise ShapeError("einsum: no operands")
+    if any(not hasattr(tensor, "_product_sum") for tensor in tensors):
+        found = ", ".join(type(tensor).__name__ for tensor in tensors)
+        raise DTypeError(f"einsum: expected a formula and tensors, found {found}")
+    if not isinstance(formula, str):
+        raise DTypeError(f"einsum: the formula must be a str, found {formula!r}")
     terms, output = _parse(formula, [tensor.ndim for tensor in tensors])
     sizes: dict[str, Any] = {}
     for term, tensor in zip(terms, tensors, strict=True):

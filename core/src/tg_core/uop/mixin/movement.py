@@ -140,11 +140,13 @@ class MovementMixin(OpBase):
         Raises:
             ShapeError: a range is outside its axis.
         """
-        if len(arg) != self.ndim:
+        if not isinstance(arg, (tuple, list)) or len(arg) != self.ndim:
             raise ShapeError(
                 f"shrink: expected {self.ndim} ranges for shape {shape_text(self.shape)}, found "
-                f"{len(arg)}"
+                f"{arg!r}"
             )
+        if any(entry is not None and not isinstance(entry, (tuple, list)) for entry in arg):
+            raise ShapeError(f"shrink: expected (begin, end) or None for each axis, found {arg!r}")
         ranges = tuple(
             (0, size) if entry is None else (entry[0], entry[1])
             for entry, size in zip(arg, self.shape, strict=True)
@@ -224,7 +226,12 @@ class MovementMixin(OpBase):
     def unflatten(self, dim: int, sizes: Sequence[sint]) -> Self:
         """Return self with the axis `dim` split into `sizes`, one of which may be -1."""
         axis = resolve_axis("unflatten", dim, self.ndim)
-        sizes = tuple(sizes)
+        if not self.ndim or not isinstance(sizes, (tuple, list)):
+            raise ShapeError(
+                f"unflatten: expected a sequence of sizes for shape {shape_text(self.shape)}, "
+                f"found {sizes!r}"
+            )
+        sizes = flatten_args(tuple(sizes), ())
         if -1 in sizes:
             known = prod([size for size in sizes if size != -1])
             length = self.shape[axis]

@@ -56,6 +56,8 @@ class PaddingMixin(ShapingMixin):
         return inside.where(padded, self._const(value, self.dtype))
 
     def _pad_pairs(self, padding: Sequence[Any]) -> list[tuple[Any, Any]]:
+        if not isinstance(padding, (tuple, list)):
+            raise ShapeError(f"pad: expected a sequence of amounts, found {padding!r}")
         entries = list(padding)
         if all(entry is None or isinstance(entry, (tuple, list)) for entry in entries):
             if len(entries) != self.ndim or any(e is not None and len(e) != 2 for e in entries):

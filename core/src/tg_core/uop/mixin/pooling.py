@@ -9,7 +9,7 @@ from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
 from tg_core.uop.mixin.reduce import accumulation_dtype
 from tg_core.uop.mixin.scatter import ScatterMixin
-from tg_core.uop.mixin.shape_utils import prod, repeat_to, shape_text
+from tg_core.uop.mixin.shape_utils import prod, repeat_to, require_int, shape_text
 from tg_core.uop.opcodes import Ops
 from tg_core.uop.sizes import static_size
 
@@ -42,6 +42,13 @@ def spatial_padding(name: str, padding: int | Sequence[int], spatial: int) -> Pa
     return pairs
 
 
+def _kernel_of(name: str, kernel_size: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes of a window; one int is a square."""
+    if isinstance(kernel_size, (tuple, list)) and kernel_size:
+        return repeat_to(name, kernel_size, len(kernel_size))
+    return (require_int(name, kernel_size),) * 2
+
+
 class PoolingMixin(ScatterMixin):
     """`max_pool2d avg_pool2d max_unpool2d`, for any number of spatial axes."""
 
@@ -57,9 +64,7 @@ class PoolingMixin(ScatterMixin):
         ceil_mode: bool,
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], Pairs, Pairs]:
         """Return kernel, stride, dilation, the padding asked for, and with what ceil_mode adds."""
-        kernel = repeat_to(
-            name, kernel_size, 2 if isinstance(kernel_size, int) else len(kernel_size)
-        )
+        kernel = _kernel_of(name, kernel_size)
         spatial = len(kernel)
         if self.ndim < spatial:
             raise ShapeError(
@@ -207,14 +212,15 @@ class PoolingMixin(ScatterMixin):
         Raises:
             ShapeError: `indices` has another shape than self.
         """
+        self._same_kind(indices, "max_unpool2d")
+        if self.ndim < len(_kernel_of("max_unpool2d", kernel_size)):
+            raise ShapeError(f"max_unpool2d: kernel {kernel_size} for {shape_text(self.shape)}")
         if indices.shape != self.shape:
             raise ShapeError(
                 f"max_unpool2d: indices of shape {shape_text(indices.shape)} for shape "
                 f"{shape_text(self.shape)}"
             )
-        kernel = repeat_to(
-            "max_unpool2d", kernel_size, 2 if isinstance(kernel_size, int) else len(kernel_size)
-        )
+        kernel = _kernel_of("max_unpool2d", kernel_size)
         spatial = len(kernel)
         steps = repeat_to("max_unpool2d", kernel if stride is None else stride, spatial)
         gaps = repeat_to("max_unpool2d", dilation, spatial)

@@ -73,6 +73,7 @@ class PrimitiveMixin(LogicMixin):
         Raises:
             DTypeError: one of them is not uint64.
         """
+        self._same_kind(seed, "threefry")
         if self.dtype is not dtypes.uint64 or seed.dtype is not dtypes.uint64:
             raise DTypeError(
                 f"threefry: counter and key must be uint64, found {self.dtype.name} and "

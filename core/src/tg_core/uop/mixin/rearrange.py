@@ -33,6 +33,8 @@ class RearrangeMixin(AttentionMixin):
         Raises:
             ShapeError: the formula does not fit the shape.
         """
+        if not isinstance(formula, str):
+            raise DTypeError(f"rearrange: the formula must be a str, found {formula!r}")
         left, arrow, right = formula.partition("->")
         if not arrow:
             raise ShapeError(f"rearrange: {formula!r} has no '->'")
@@ -78,6 +80,8 @@ class RearrangeMixin(AttentionMixin):
                 f"interpolate: mode {mode!r} with align_corners={align_corners}, expected one of "
                 f"{', '.join(INTERPOLATIONS)}"
             )
+        if not isinstance(size, (tuple, list)) or not all(isinstance(n, int) for n in size):
+            raise ShapeError(f"interpolate: size must be a tuple of ints, found {size!r}")
         if not size or len(size) > max(self.ndim - 2, 0) or min(size) < 1:
             raise ShapeError(f"interpolate: size {size} for shape {shape_text(self.shape)}")
         result = self

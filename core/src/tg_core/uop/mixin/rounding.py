@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
+from tg_core.errors import DTypeError
 from tg_core.uop.mixin.primitives import PrimitiveMixin
 from tg_core.uop.opcodes import Ops
 
@@ -115,6 +116,8 @@ class RoundingMixin(PrimitiveMixin):
         With infinities equal to themselves.
         """
         against = self._operand(other, "isclose")
+        if not all(isinstance(limit, (int, float)) for limit in (rtol, atol)):
+            raise DTypeError(f"isclose: expected numbers, found {rtol!r} and {atol!r}")
         if not dtypes.is_float(self._result_dtype(self.dtype, against.dtype)):
             self, against = self._as(dtypes.float64), against._as(dtypes.float64)
         finite = self.isfinite() & against.isfinite()

@@ -57,13 +57,12 @@ def resolve_axis(name: str, axis: int, ndim: int, extra: int = 0) -> int:
     Raises:
         IndexingError: the axis does not exist.
     """
-    limit = ndim + extra
+    limit = max(ndim + extra, 1)
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise IndexingError(f"{name}: axis must be an int, found {axis!r}")
-    if not -max(limit, 1) <= axis < max(limit, 1):
+    if not -limit <= axis < limit:
         raise IndexingError(
-            f"{name}: axis {axis} is out of range for {ndim} axes, expected [{-max(limit, 1)}, "
-            f"{max(limit, 1) - 1}]"
+            f"{name}: axis {axis} is out of range for {ndim} axes, expected [{-limit}, {limit - 1}]"
         )
     return axis + limit if axis < 0 else axis
 
@@ -76,7 +75,7 @@ def resolve_axes(name: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
     """
     if axis is None:
         return tuple(range(ndim))
-    listed = (axis,) if isinstance(axis, int) else tuple(axis)
+    listed = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     resolved = sorted(resolve_axis(name, entry, ndim) for entry in listed)
     if len(set(resolved)) != len(resolved):
         raise IndexingError(f"{name}: axes {tuple(listed)} name an axis twice")
@@ -84,14 +83,40 @@ def resolve_axes(name: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
 
 
 def flatten_args(shape: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the tuple meant by `f((2, 3))` or `f(2, 3)`."""
+    """Return the tuple meant by `f((2, 3))` or `f(2, 3)`: ints, symbolic sizes and None.
+
+    Raises:
+        ShapeError: an entry is none of these.
+    """
     if isinstance(shape, (tuple, list)):
         if rest:
             raise ShapeError(
                 f"shape: expected one sequence or separate sizes, found {shape} and {rest}"
             )
-        return tuple(shape)
-    return (shape, *rest)
+        return tuple(map(_checked_size, shape))
+    return tuple(map(_checked_size, (shape, *rest)))
+
+
+def _checked_size(size: Any) -> Any:
+    if type(size) is int or size is None or hasattr(size, "vmin"):
+        return size
+    # a tensor could be an index, but would have to be computed for it
+    if not hasattr(size, "__index__") or hasattr(size, "uop"):
+        raise ShapeError(f"shape: expected ints or symbolic sizes, found {size!r}")
+    return size.__index__()
+
+
+def require_int(name: str, value: Any) -> int:
+    """Return `value` as an int.
+
+    Raises:
+        ShapeError: it is none; the message starts with `name`.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if hasattr(value, "__index__") and not hasattr(value, "uop") and not isinstance(value, bool):
+        return int(value.__index__())
+    raise ShapeError(f"{name}: expected an int, found {value!r}")
 
 
 def repeat_to(name: str, value: int | Sequence[int], length: int) -> tuple[int, ...]:
@@ -102,6 +127,8 @@ def repeat_to(name: str, value: int | Sequence[int], length: int) -> tuple[int, 
     """
     if isinstance(value, int):
         return (value,) * length
+    if not isinstance(value, (tuple, list)) or not all(isinstance(entry, int) for entry in value):
+        raise ShapeError(f"{name}: expected ints, found {value!r}")
     if len(value) != length:
         raise ShapeError(f"{name}: expected one value or {length}, found {tuple(value)}")
     return tuple(value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
-from tg_core.uop.mixin.shape_utils import flatten_args, resolve_axis, shape_text
+from tg_core.uop.mixin.shape_utils import flatten_args, require_int, resolve_axis, shape_text
 from tg_core.uop.mixin.windows import WindowsMixin
 from tg_core.uop.opcodes import Ops
 
@@ -35,6 +35,8 @@ class ShapingMixin(WindowsMixin):
         if not self.ndim:
             raise ShapeError("cat: scalars have no axis to join along, use stack")
         for part in args:
+            self._same_kind(part, "cat")
+        for part in args:
             same = part.ndim == self.ndim and all(
                 a is b or a == b or other == axis
                 for other, (a, b) in enumerate(zip(self.shape, part.shape, strict=True))
@@ -61,6 +63,7 @@ class ShapingMixin(WindowsMixin):
         """
         axis = resolve_axis("stack", dim, self.ndim, extra=1)
         for part in args:
+            self._same_kind(part, "stack")
             if part.shape != self.shape:
                 raise ShapeError(
                     f"stack: shapes {shape_text(self.shape)} and {shape_text(part.shape)} differ"
@@ -87,6 +90,10 @@ class ShapingMixin(WindowsMixin):
             ShapeError: the sizes do not add up, or are not positive.
         """
         axis = resolve_axis("split", dim, self.ndim)
+        if not self.ndim:
+            raise ShapeError("split: a scalar has no axis to split")
+        if not isinstance(sizes, (tuple, list)):
+            sizes = require_int("split", sizes)
         length = self.shape[axis]
         if not isinstance(length, int):
             raise ShapeError(f"split: axis {axis} has the symbolic size {length}")
@@ -113,6 +120,9 @@ class ShapingMixin(WindowsMixin):
             ShapeError: `chunks` is not positive.
         """
         axis = resolve_axis("chunk", dim, self.ndim)
+        if not self.ndim:
+            raise ShapeError("chunk: a scalar has no axis to split")
+        chunks = require_int("chunk", chunks)
         if chunks <= 0:
             raise ShapeError(f"chunk: chunks must be positive, found {chunks}")
         length = self.shape[axis]
@@ -147,6 +157,7 @@ class ShapingMixin(WindowsMixin):
         Raises:
             ShapeError: `repeats` is negative.
         """
+        repeats = require_int("repeat_interleave", repeats)
         if repeats < 0:
             raise ShapeError(f"repeat_interleave: repeats must not be negative, found {repeats}")
         value = self.flatten() if dim is None else self
@@ -163,8 +174,11 @@ class ShapingMixin(WindowsMixin):
         """
         if dims is None:
             return self.flatten().roll(shifts, 0).reshape(self.shape)
-        amounts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-        axes = (dims,) if isinstance(dims, int) else tuple(dims)
+        amounts = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+        axes = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+        amounts = tuple(require_int("roll", amount) for amount in amounts)
+        if not self.ndim:
+            return self
         if len(amounts) != len(axes):
             raise ShapeError(f"roll: {len(amounts)} shifts for {len(axes)} axes")
         result = self

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
 from tg_core.uop.mixin.scan import ScanMixin
-from tg_core.uop.mixin.shape_utils import resolve_axis, shape_text
+from tg_core.uop.mixin.shape_utils import require_int, resolve_axis, shape_text
 from tg_core.uop.opcodes import Ops
 from tg_core.uop.sizes import static_size
 
@@ -108,6 +108,7 @@ class SortingMixin(ScanMixin):
         """
         axis = resolve_axis("topk", dim, self.ndim)
         size = self.shape[axis] if self.ndim else 1
+        k = require_int("topk", k)
         if not 0 <= k <= size:
             raise ShapeError(
                 f"topk: {k} values of axis {axis} of size {size} of shape {shape_text(self.shape)}"

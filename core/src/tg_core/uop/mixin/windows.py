@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tg_core.errors import ShapeError
 from tg_core.uop.mixin.indexing import IndexingMixin
-from tg_core.uop.mixin.shape_utils import resolve_axis
+from tg_core.uop.mixin.shape_utils import require_int, resolve_axis
 from tg_core.uop.sizes import static_size
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ class WindowsMixin(IndexingMixin):
             ShapeError: the window is larger than the axis, or the step not positive.
         """
         axis = resolve_axis("unfold", dim, self.ndim)
+        size, step = require_int("unfold", size), require_int("unfold", step)
+        if not self.ndim:
+            raise ShapeError("unfold: a scalar has no axis")
         if step <= 0 or not 0 <= size <= self.shape[axis]:
             raise ShapeError(
                 f"unfold: windows of {size} in steps of {step} along an axis of {self.shape[axis]}"
