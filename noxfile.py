@@ -1,4 +1,4 @@
-"""Development sessions: `nox -s tests lint types contracts docs fuzz proofs bench conformance full`."""
+"""Development sessions, as `nox -s NAME`; CONTRIBUTING.md says what each does."""
 
 from __future__ import annotations
 
