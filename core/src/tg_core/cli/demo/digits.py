@@ -135,7 +135,8 @@ def _measure(options: Options, console: Console, done: list[float]) -> Result:
 def _table(result: Result, picture: Path) -> Table:
     table = Table(title="tg demo digits", show_header=False, title_justify="left")
     table.add_column(style="bold")
-    table.add_column()
+    # a path that does not fit goes on in the next line: a shortened one cannot be opened
+    table.add_column(overflow="fold")
     digits, losses = result.digits, result.run.losses
     table.add_row("device", result.options.device)
     table.add_row("seed", str(result.options.seed))
