@@ -42,41 +42,58 @@ class QuickInputs(NamedTuple):
     """BIND nodes, each variable once."""
 
 
-class _Gathered:
+class _Gathered(NamedTuple):
     """The leaves of arguments by kind, and the types and containers around them in order."""
 
-    __slots__ = ("form", "frozen", "symbols", "tensors")
+    form: list[Any]
+    tensors: list[UOp]
+    frozen: list[Any]
+    symbols: list[UOp]
 
-    def __init__(self) -> None:
-        self.form: list[Any] = []
-        self.tensors: list[UOp] = []
-        self.frozen: list[Any] = []
-        self.symbols: list[UOp] = []
 
-    def add(self, value: Any) -> None:
-        """Take apart one argument; containers nest as deep as the caller wrote them."""
+def _gather(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Gathered:
+    gathered = _Gathered([], [], [], [])
+    form, tensors, frozen, _ = gathered
+    for value in args:
         kind = type(value)
-        self.form.append(kind)
         if kind is Tensor:
-            self.tensors.append(value.uop)
+            form.append(kind)
+            tensors.append(value.uop)
         elif kind in _PLAIN:
-            self.frozen.append(value)
-        elif kind is UOp:
-            self.symbols.append(value)
-        elif isinstance(value, (list, tuple)):
-            self.form.append(len(value))
-            for item in value:
-                self.add(item)
-        elif isinstance(value, dict):
-            self.form.append(tuple(value))
-            for item in value.values():
-                self.add(item)
-        elif is_dataclass(value) and not isinstance(value, type):
-            for name in value.__dataclass_fields__:
-                self.add(getattr(value, name))
-        elif isinstance(value, (Tensor, *FROZEN)):
-            # an instance of a subclass, which only the long way knows how to take
-            self.form.append(None)
+            form.append(kind)
+            frozen.append(value)
+        else:
+            _add(value, gathered)
+    if kwargs:
+        _add(kwargs, gathered)
+    return gathered
+
+
+def _add(value: Any, gathered: _Gathered) -> None:
+    """Take apart one argument; containers nest as deep as the caller wrote them."""
+    kind = type(value)
+    form = gathered.form
+    form.append(kind)
+    if kind is Tensor:
+        gathered.tensors.append(value.uop)
+    elif kind in _PLAIN:
+        gathered.frozen.append(value)
+    elif kind is UOp:
+        gathered.symbols.append(value)
+    elif isinstance(value, (list, tuple)):
+        form.append(len(value))
+        for item in value:
+            _add(item, gathered)
+    elif isinstance(value, dict):
+        form.append(tuple(value))
+        for item in value.values():
+            _add(item, gathered)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for name in value.__dataclass_fields__:
+            _add(getattr(value, name), gathered)
+    elif isinstance(value, (Tensor, *FROZEN)):
+        # an instance of a subclass, which only the long way knows how to take
+        form.append(None)
 
 
 class QuickForm:
@@ -109,28 +126,22 @@ class QuickForm:
         if (
             gathered.form != self.form
             or gathered.frozen != self.frozen
-            or not _all_bound(gathered.symbols, self.variables)
+            or len(gathered.symbols) != len(self.variables)
+            or (self.variables and not _all_bound(gathered.symbols, self.variables))
         ):
             return None
         nodes: list[UOp] = []
         buffers: list[Buffer] = []
         for node, wanted in zip(gathered.tensors, self.whole, strict=True):
             base = _base_if(node, wanted)
-            buffer = None if base is None else buffer_of(base)
-            if base is None or buffer is None:
+            if base is None:
+                return None
+            buffer = buffer_of(base)
+            if buffer is None:
                 return None
             nodes.append(base)
             buffers.append(buffer)
         return QuickInputs(nodes, buffers, gathered.symbols)
-
-
-def _gather(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Gathered:
-    gathered = _Gathered()
-    for value in args:
-        gathered.add(value)
-    if kwargs:
-        gathered.add(kwargs)
-    return gathered
 
 
 def _whole(node: UOp) -> _Whole | None:

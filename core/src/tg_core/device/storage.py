@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 
 from tg_core.device.buffer import Buffer
 from tg_core.device.registry import Device
@@ -14,7 +13,8 @@ from tg_core.uop.ops import BufferArg, Ops, UOp
 
 __all__ = ["bind_buffer", "buffer_of", "new_buffer_uop", "slot_mark"]
 
-_storage: weakref.WeakKeyDictionary[UOp, Buffer] = weakref.WeakKeyDictionary()
+_BUFFER = "_buffer"
+"""Attribute of a BUFFER node that holds its storage, which so goes when the node does."""
 _slots = itertools.count(1)
 
 
@@ -39,13 +39,13 @@ def new_buffer_uop(
     if split_name(name)[2] or buffer.options.external is not None:
         # A file, or memory of the caller, is there whether or not anything was computed into it.
         buffer.ensure_allocated()
-    _storage[uop] = buffer
+    uop.__dict__[_BUFFER] = buffer
     return uop
 
 
 def buffer_of(uop: UOp) -> Buffer | None:
     """Return the buffer of a BUFFER node, or None for any other node and for unbound storage."""
-    return _storage.get(uop)
+    return uop.__dict__.get(_BUFFER)
 
 
 def bind_buffer(uop: UOp, buffer: Buffer) -> None:
@@ -61,7 +61,7 @@ def bind_buffer(uop: UOp, buffer: Buffer) -> None:
         raise DeviceError(
             f"bind_buffer: {buffer!r} for a BUFFER of {arg.size} {arg.dtype.name} on {arg.device}"
         )
-    _storage[uop] = buffer
+    uop.__dict__[_BUFFER] = buffer
 
 
 def slot_mark() -> int:

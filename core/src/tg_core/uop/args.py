@@ -40,6 +40,10 @@ class BufferArg:
     device: str | None = None
     addrspace: AddrSpace = AddrSpace.GLOBAL
 
+    def __hash__(self) -> int:
+        # slots tell buffers apart, and hashing them alone is much faster
+        return hash((self.slot, self.size))
+
 
 @dataclass(frozen=True)
 class Dim:
