@@ -71,6 +71,8 @@ GRID = DescribedTarget(
     native_dtypes=_ORDINARY,
     storage_dtypes=_ORDINARY,
 )
+LEAN_GRID = replace(LEAN, name="LEAN_GRID", has_global=True)
+"""The same with a grid, on which the interpreter is fast."""
 GROUPS = replace(
     GRID,
     name="GROUPS",

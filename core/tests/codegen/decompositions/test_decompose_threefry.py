@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from codegen_kernels import GRID, LEAN, apply
+from codegen_kernels import GRID, LEAN_GRID, apply
 
 from tg_core.dtype import dtypes
 from tg_core.renderer.api import Renderer
@@ -22,7 +22,7 @@ def packed(words: tuple[int, int]) -> int:
     return words[0] | words[1] << 32
 
 
-@pytest.mark.parametrize("renderer", [GRID, LEAN], ids=["grid", "lean"])
+@pytest.mark.parametrize("renderer", [GRID, LEAN_GRID], ids=["grid", "lean"])
 def test_known_answers(renderer: Renderer) -> None:
     def function(counter: UOp, key: UOp) -> UOp:
         return UOp(Ops.THREEFRY, (counter, key))

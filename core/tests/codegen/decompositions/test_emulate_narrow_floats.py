@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from codegen_kernels import LEAN, SIMD, apply, elementwise, run
+from codegen_kernels import LEAN_GRID, SIMD, apply, elementwise, run
 
 from tg_core.dtype import DType, dtypes
 from tg_core.support import floats
@@ -53,7 +53,7 @@ def all_codes(dtype: DType) -> np.ndarray:
 @pytest.mark.parametrize("dtype", FORMATS, ids=str)
 def test_every_code_decodes_exactly(dtype: DType) -> None:
     codes = all_codes(dtype)
-    got = apply(cast_to(dtypes.float32), LEAN, dtypes.float32, (codes, dtype))
+    got = apply(cast_to(dtypes.float32), LEAN_GRID, dtypes.float32, (codes, dtype))
     np.testing.assert_array_equal(got, decode(codes, dtype))
 
 
@@ -72,7 +72,12 @@ def test_encoding_rounds_to_nearest_even(dtype: DType) -> None:
     values = np.concatenate([values, (finite[1:] / 2 + finite[:-1] / 2)])
     unsigned = np.uint8 if dtype.bits == 8 else np.uint16
     got = np.zeros(len(values), unsigned)
-    run(elementwise(cast_to(dtype), len(values), dtypes.float32, output=dtype), LEAN, got, values)
+    run(
+        elementwise(cast_to(dtype), len(values), dtypes.float32, output=dtype),
+        LEAN_GRID,
+        got,
+        values,
+    )
     want = encode(values, dtype)
     np.testing.assert_array_equal(decode(got, dtype), decode(want, dtype))
     number = ~np.isnan(values)
@@ -88,7 +93,7 @@ def test_arithmetic_rounds_after_each_operation() -> None:
 
     got = np.zeros(400, np.uint16)
     sink = elementwise(function, 400, dtypes.float16, dtypes.float16, output=dtypes.float16)
-    run(sink, LEAN, got, x.view(np.uint16), y.view(np.uint16))
+    run(sink, LEAN_GRID, got, x.view(np.uint16), y.view(np.uint16))
     assert np.array_equal(got.view(np.float16), (x + y) * x)
 
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from codegen_kernels import LEAN, SIMD, apply
+from codegen_kernels import LEAN_GRID, SIMD, apply
 
 from tg_core.dtype import DType, dtypes, to_numpy
 from tg_core.renderer.api import Renderer
 from tg_core.uop.ops import Ops, UOp
 
-TARGETS = pytest.mark.parametrize("renderer", [SIMD, LEAN], ids=["simd", "lean"])
+TARGETS = pytest.mark.parametrize("renderer", [SIMD, LEAN_GRID], ids=["simd", "lean"])
 VALUES = [-100, -9, -8, -7, -4, -3, -2, -1, 0, 1, 2, 3, 4, 7, 8, 9, 100, 127]
 
 
