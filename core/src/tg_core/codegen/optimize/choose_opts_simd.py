@@ -115,7 +115,9 @@ class _Chooser:
             self._tile_reduction(nest, vector, native, candidates, registers)
 
     def _tile_transposed(self) -> None:
-        """Copy along a range that a load walks in order where the store walks another: whole cache lines are used."""
+        """Copy along a range that a load walks in order where the store walks another: whole
+        cache lines are used.
+        """
         for nest in self.kernel.outputs:
             if nest.node in self.vectors.of_nest or len(nest.stores) != 1:
                 continue
@@ -178,7 +180,9 @@ class _Chooser:
         self._stage(nest, vector, candidates[0][0])
 
     def _stage(self, nest: Nest, vector: UOp, copied: UOp) -> None:
-        """Stage the operand that copies share when its rows lie far apart and many tiles read them."""
+        """Stage the operand that copies share when its rows lie far apart and many tiles read
+        them.
+        """
         size, rows = constant_size(vector), constant_size(copied)
         lanes, copies = self.lanes[vector] or size, self.copies.get(copied, 1)
         if size is None or rows is None or not lanes or not copies:
