@@ -5,6 +5,7 @@ the kernel itself.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -174,3 +175,10 @@ def test_golden_row_sum_without_options() -> None:
         "%17 store void %5 %16",
         "%18 end void %17 %4",
     ]
+
+
+@pytest.mark.parametrize("width", [16, 64])
+@pytest.mark.parametrize("name", ["matmul", "matmul_transposed", "softmax", "padded_shift", "total"])
+def test_other_register_files(name: str, width: int) -> None:
+    target = replace(SIMD, vector_bytes=width, registers=32, has_masked_access=False)
+    check(SAMPLES[name](9, 37, 40), target)
