@@ -67,3 +67,16 @@ def test_masked_fill() -> None:
 def test_gradient_of_where() -> None:
     draw = np.random.default_rng(0).uniform
     check_gradient(lambda a, b: (a > 0).where(a * 2, b), draw(-1, 1, (3, 2)), draw(-1, 1, (3, 2)))
+
+
+def test_ints_beyond_the_dtype_compare_as_numbers() -> None:
+    x = Tensor([-128, 0, 127], dtype=dtypes.int8)
+    assert value(x < 300).all() and not value(x > 300).any() and value(x <= 300).all()
+    assert value(x > -300).all() and not value(x < -300).any() and value(x >= -300).all()
+    assert not value(x == 300).any() and value(x != -300).all()
+    assert value(300 > x).all() and not value(300 < x).any()
+    small = Tensor([0, 255], dtype=dtypes.uint8)
+    assert value(small > -1).all() and value(small < 256).all()
+    assert value(x.clamp(-300, 300)).tolist() == [-128, 0, 127]
+    assert value(x.maximum(-300)).tolist() == [-128, 0, 127]
+    assert (x < 300).shape == (3,) and (x < 300).dtype is dtypes.bool

@@ -147,11 +147,11 @@ class ArithmeticMixin(OpBase):
 
     def maximum(self, x: Any) -> Self:
         """Return the greater of both, NaN where either is NaN."""
-        return self._named(self._binary(Ops.MAX, x), "maximum", x)
+        return self._named(self._binary(Ops.MAX, self._within(x)), "maximum", x)
 
     def minimum(self, x: Any) -> Self:
         """Return the smaller of both, NaN where either is NaN."""
-        other = self._operand(x, "minimum")
+        other = self._operand(self._within(x), "minimum")
         lhs, rhs = self, other
         if lhs.dtype is not rhs.dtype:
             lhs, rhs = lhs._match_dtypes(rhs)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tg_core.uop.uop import sint
 
 _INT_KINDS = frozenset(("weakint", "int", "uint"))
+_COMPARISONS = frozenset((Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ))
 _SCALARS = (int, float, bool, InvalidType)
 
 
@@ -184,6 +185,8 @@ class OpBase:
         if type(other) is int and self.dtype.kind in _INT_KINDS:
             # index arithmetic is the hot path: a bare int beside an integer needs neither
             # promotion nor broadcasting
+            if op in _COMPARISONS and self._is_beyond(other):
+                return self._compared_beyond(op, other, reverse)
             constant = self._const(other)
             return constant._apply(op, (self,)) if reverse else self._apply(op, (constant,))
         if type(other) is not type(self):
@@ -197,6 +200,23 @@ class OpBase:
             shape = broadcast_shapes(op.name, lhs.shape, rhs.shape)
             lhs, rhs = lhs._broadcast_to(shape), rhs._broadcast_to(shape)
         return lhs._apply(op, (rhs,))
+
+    def _is_beyond(self, value: int) -> bool:
+        """Tell whether no value of this integer dtype equals `value`."""
+        dtype = self.dtype
+        return dtype.bits > 0 and not dtypes.min(dtype) <= value <= dtypes.max(dtype)
+
+    def _compared_beyond(self, op: Ops, value: int, reverse: bool) -> Self:
+        """Return a comparison with an int that the dtype cannot hold, so wrapping it is wrong."""
+        above = value > 0
+        answer = op is Ops.CMPNE or (op is Ops.CMPLT and above != reverse)
+        return self._const(answer)._broadcast_to(self.shape)
+
+    def _within(self, x: Any) -> Any:
+        """Return an int moved into the range of this integer dtype; anything else as it is."""
+        if type(x) is not int or self.dtype.kind not in _INT_KINDS or not self._is_beyond(x):
+            return x
+        return dtypes.max(self.dtype) if x > 0 else dtypes.min(self.dtype)
 
     def _named(self, result: Self, name: str, other: Any) -> Self:
         """Return `result` of an operator called by its name, where `NotImplemented` is an error."""

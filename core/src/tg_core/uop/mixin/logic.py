@@ -41,6 +41,8 @@ class LogicMixin(ArithmeticMixin):
 
         Floats need both comparisons because NaN compares false to all.
         """
+        if type(x) is int and dtypes.is_int(self.dtype):
+            return self._binary(Ops.CMPLT, x, not reverse).logical_not()
         other = x if type(x) is type(self) else self._coerce(x)
         if other is None:
             return NotImplemented  # type: ignore[no-any-return]  # asks the other operand
