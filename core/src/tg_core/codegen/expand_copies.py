@@ -74,20 +74,20 @@ class _Expander:
         return found
 
     def _spread(self, node: UOp, dims: tuple[UOp, ...]) -> list[UOp]:
-        """Return the node's copies repeated over more ranges than it depends on."""
+        """Return the node's copies in another order of ranges, repeated over those it does not
+        depend on.
+        """
         own, copies = self.dims[node], self.copies[node]
         if own == dims:
             return copies
-        strides: list[int] = []
+        strides: dict[UOp, int] = {}
         step = len(copies)
-        for rng in dims:
-            if rng in own:
-                step //= self.sizes[rng]
-                strides.append(step)
-            else:
-                strides.append(0)
+        for rng in own:
+            step //= self.sizes[rng]
+            strides[rng] = step
         spread = [0]
-        for rng, stride in zip(dims, strides, strict=True):
+        for rng in dims:
+            stride = strides.get(rng, 0)
             spread = [base + stride * i for base in spread for i in range(self.sizes[rng])]
         return [copies[i] for i in spread]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tg_core.codegen.optimize.accumulate_rows import accumulate_rows, plan_rows
 from tg_core.codegen.optimize.api import Opt
 from tg_core.codegen.optimize.apply_opts import apply_opts
 from tg_core.codegen.optimize.choose_opts import choose_opts
@@ -31,6 +32,9 @@ def optimize_kernel(sink: UOp, renderer: Renderer) -> UOp:
         plan = plan_packing(sink, renderer)
         if plan is not None:
             return pack_operands(sink, plan)
+        rows = plan_rows(sink, renderer)
+        if rows is not None:
+            return accumulate_rows(sink, rows, renderer)
     opts = (
         choose_opts(sink, renderer)
         if fixed is None

@@ -273,8 +273,9 @@ class _Packer:
         total = UOp(Ops.REDUCE, (UOp(Ops.MUL, (one, other)), step), Ops.ADD)
         position = (left * rows.tile + height) * columns.block + right * columns.tile + column
         if filled is not None:
-            # the sum first: the block of results is read when the registers are free again
-            total = UOp(Ops.ADD, (total, c.after(filled).index(position).load()))
+            # the sum first: the block of results is read when the registers are free again;
+            # after the loops, so that no round reads before the one that precedes it
+            total = UOp(Ops.ADD, (total, c.after(filled, *loops).index(position).load()))
         tiles = c.index(position).store(total).end(right, left, height, vector, lane)
         return tiles.end(*loops) if loops else tiles
 
