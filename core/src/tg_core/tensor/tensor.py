@@ -16,6 +16,7 @@ from tg_core.tensor.creation import CreationMethods
 from tg_core.tensor.custom import CustomMethods
 from tg_core.tensor.index_data import IndexDataMethods
 from tg_core.tensor.inplace import InplaceMethods
+from tg_core.tensor.interop import InteropMethods
 from tg_core.tensor.random import RandomMethods
 from tg_core.tensor.registry import register
 from tg_core.tensor.storage_methods import StorageMethods
@@ -34,6 +35,7 @@ class Tensor(
     StorageMethods,
     IndexDataMethods,
     InplaceMethods,
+    InteropMethods,
     RandomMethods,
     CreationMethods,
     ConvertMethods,
@@ -124,6 +126,8 @@ class Tensor(
             return self._from_uop(other)
         if getattr(other, "shape", None) == () and hasattr(other, "item"):
             other = other if isinstance(other, Tensor) else other.item()
+        elif type(other).__module__ == "numpy" and hasattr(other, "__array__"):
+            return type(self)(other, device=self.uop.device)
         return super()._coerce(other)
 
     @staticmethod
