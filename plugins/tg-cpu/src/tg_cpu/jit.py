@@ -8,6 +8,7 @@ the process. Both are safe to call from several threads.
 from __future__ import annotations
 
 import itertools
+import platform
 import re
 import threading
 from functools import cache
@@ -33,6 +34,9 @@ EXCERPT_LINES = 12
 @cache
 def initialize() -> None:
     """Initialise LLVM's native target once per process."""
+    if platform.machine() in ("x86_64", "AMD64"):
+        # LLVM 22 aborts in this pass: it asks for the exact size of masked accesses, which has none
+        llvm.set_option("tg-cpu", "-x86-disable-avoid-SFB")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
@@ -58,7 +62,7 @@ def host_features() -> frozenset[str]:
 def version() -> str:
     """Return the versions that determine the object code, for cache keys."""
     release = ".".join(str(part) for part in llvm.llvm_version_info)
-    return f"llvm-{release}/llvmlite-{llvmlite.__version__}/O{OPTIMISATION_LEVEL}.1"
+    return f"llvm-{release}/llvmlite-{llvmlite.__version__}/O{OPTIMISATION_LEVEL}.2"
 
 
 def _excerpt(source: str, message: str) -> str:
