@@ -1,15 +1,12 @@
 """The tensor as a Python object: protocol, laziness, registry, training flag."""
 
-import gc
-
 import numpy as np
 import pytest
 
 from tg_core.dtype import dtypes
-from tg_core.errors import DeviceError, DTypeError, ShapeError
+from tg_core.errors import DTypeError, ShapeError
 from tg_core.tensor import Tensor
-from tg_core.tensor.registry import live_tensors
-from tg_core.uop.ops import Ops, Variable
+from tg_core.uop.ops import Variable
 
 
 def test_repr_does_not_compute() -> None:
@@ -55,17 +52,6 @@ def test_symbolic_scalars_as_operands() -> None:
     assert (amount * Tensor([1, 2])).tolist() == [4, 8]
 
 
-def test_registry_is_weak_and_ordered() -> None:
-    gc.collect()
-    first, second = Tensor([1]), Tensor([2])
-    found = live_tensors()
-    places = [i for i, t in enumerate(found) if t is first or t is second]
-    assert len(places) == 2 and found[places[0]] is first
-    del first, found
-    gc.collect()
-    assert sum(t is second for t in live_tensors()) == 1
-
-
 def test_training_flag() -> None:
     @Tensor.train()
     def inside() -> bool:
@@ -74,34 +60,3 @@ def test_training_flag() -> None:
     assert inside() and not Tensor.training
     with Tensor.train(), Tensor.train(False):
         assert not Tensor.training
-
-
-def test_creation() -> None:
-    assert Tensor.zeros(2, 3).tolist() == [[0] * 3] * 2
-    assert Tensor.full((2,), 7).dtype is dtypes.int32
-    assert Tensor.ones((2, 1), dtype=dtypes.int8).tolist() == [[1], [1]]
-    assert Tensor.empty(4, 2).shape == (4, 2)
-    assert Tensor.zeros(2).uop.base.op is not Ops.CONST
-    assert Tensor.full((2,), 1, buffer=False).uop.device is None
-    like = Tensor([1, 2], dtype=dtypes.int16)
-    assert like.ones_like().tolist() == [1, 1] and like.zeros_like().dtype is dtypes.int16
-    with pytest.raises(ShapeError, match="sizes must be ints"):
-        Tensor.zeros(2, -1)
-    with pytest.raises(ShapeError, match="expected ints"):
-        Tensor.empty(1.5)
-
-
-def test_foreign_memory() -> None:
-    array = np.arange(6, dtype=np.float32)
-    view = Tensor.from_blob(array.ctypes.data, (2, 3), dtype=dtypes.float32)
-    array[0] = 9
-    assert view.tolist() == [[9, 1, 2], [3, 4, 5]]
-
-
-def test_replace_and_several_devices() -> None:
-    x = Tensor([1, 2])
-    assert x.replace(Tensor([3, 4])).tolist() == [3, 4]
-    with pytest.raises(ShapeError, match="cannot become"):
-        x.replace(Tensor([1]))
-    with pytest.raises(DeviceError, match="several devices"):
-        x.shard(("CPU:0", "CPU:1"))
