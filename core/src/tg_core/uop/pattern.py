@@ -364,13 +364,13 @@ def _cost(item: tuple[UPat, str]) -> int:
 
 
 def _single_matcher(pattern: UPat) -> Callable[[UOp, Any], UOp | None]:
-    """Return a function that returns the node when the pattern accepts it."""
+    """Return a function whose result is not None when the pattern accepts a node."""
 
-    def accept(node: UOp) -> UOp:
-        return node
+    def accept() -> Any:
+        # not the node: a rule that returns what it was given has declined
+        return True
 
-    matcher = PatternMatcher([(pattern.named("node"), accept)])
-    return matcher.rewrite
+    return PatternMatcher([(pattern, accept)]).rewrite
 
 
 def _compile(

@@ -54,8 +54,13 @@ _changing = threading.RLock()
 """Held where an entry of `_interned` is removed or replaced. Adding one is atomic by itself."""
 
 
-def _forget(entry: _Entry, table: dict[tuple[Any, ...], _Entry] = _interned) -> None:
-    with _changing:
+def _forget(
+    entry: _Entry,
+    table: dict[tuple[Any, ...], _Entry] = _interned,
+    changing: threading.RLock = _changing,  # type: ignore[valid-type]  # a function to the checker
+) -> None:
+    # defaults are still there when the module's names are gone, at the end of the process
+    with changing:
         if table.get(entry.key) is entry:
             del table[entry.key]
 
