@@ -64,6 +64,16 @@ def test_a_run_leaves_table_picture_and_record(tmp_path: Path) -> None:
     assert len(record["losses"]) == 2
 
 
+def test_a_terminal_shows_the_whole_path(tmp_path: Path) -> None:
+    text = io.StringIO()
+    options = options_for(tmp_path, steps=1)
+    with Context(DEV="PYTHON"):
+        run_digits(options, Console(file=text, width=40, force_terminal=True))
+    drawn = "".join(line.strip("│ ") for line in text.getvalue().splitlines())
+    assert "┌" in drawn
+    assert "digits.png" in drawn
+
+
 def test_interrupting_ends_with_one_line_and_no_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
+
+from tg_core.cli.output import plain_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,7 +98,7 @@ def run_digits(options: Options, console: Console) -> int:
         result.digits.test_labels,
         result.predictions,
     )
-    console.print(_table(result, picture))
+    _print_result(result, picture, console)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(_record(result), indent=1) + "\n", encoding="utf-8")
@@ -132,25 +135,34 @@ def _measure(options: Options, console: Console, done: list[float]) -> Result:
     return Result(options, run, digits, predictions, time.perf_counter() - start)
 
 
-def _table(result: Result, picture: Path) -> Table:
+def _print_result(result: Result, picture: Path, console: Console) -> None:
+    """Print a table: drawn on a terminal, aligned lines that nothing cuts off elsewhere."""
+    rows = _rows(result, picture)
+    if not console.is_terminal:
+        text = plain_table(("digits", "result"), rows)
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        return
     table = Table(title="tg demo digits", show_header=False, title_justify="left")
     table.add_column(style="bold")
-    # a path that does not fit goes on in the next line: a shortened one cannot be opened
     table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    console.print(table)
+
+
+def _rows(result: Result, picture: Path) -> list[tuple[str, str]]:
     digits, losses = result.digits, result.run.losses
-    table.add_row("device", result.options.device)
-    table.add_row("seed", str(result.options.seed))
-    table.add_row(
-        "images", f"{len(digits.train_labels)} to train, {len(digits.test_labels)} to test"
-    )
-    table.add_row("parameters", f"{result.run.parameter_count:,}")
-    table.add_row("steps", str(len(losses)))
-    if losses:
-        table.add_row("loss", f"{losses[0]:.6f} at first, {losses[-1]:.6f} at last")
-    table.add_row("test accuracy", f"{result.accuracy:.2%} ({result.wrong} wrong)")
-    table.add_row("time", f"{result.seconds:.1f} s, compiling included")
-    table.add_row("picture", str(picture))
-    return table
+    return [
+        ("device", result.options.device),
+        ("seed", str(result.options.seed)),
+        ("images", f"{len(digits.train_labels)} to train, {len(digits.test_labels)} to test"),
+        ("parameters", f"{result.run.parameter_count:,}"),
+        ("steps", str(len(losses))),
+        ("loss", f"{losses[0]:.6f} at first, {losses[-1]:.6f} at last"),
+        ("test accuracy", f"{result.accuracy:.2%} ({result.wrong} wrong)"),
+        ("time", f"{result.seconds:.1f} s, compiling included"),
+        ("picture", str(picture)),
+    ]
 
 
 def _record(result: Result) -> dict[str, Any]:
