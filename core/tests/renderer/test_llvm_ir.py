@@ -51,10 +51,12 @@ loop10:
 latch11:
   %n8 = add nuw nsw i32 %i7, 1
   %v20 = icmp slt i32 %n8, 8
-  br i1 %v20, label %loop10, label %exit12
+  br i1 %v20, label %loop10, label %exit12, !llvm.loop !1
 exit12:
   ret void
 }
+!0 = !{!"llvm.loop.unroll.disable"}
+!1 = distinct !{!1, !0}
 """
     )
 

@@ -129,6 +129,7 @@ class LLVMRenderer(Renderer):
         kernel.builder.line("ret void")
         declarations = "\n".join(sorted(kernel.builder.declarations))
         text = f"define {self.header(name, kernel)} {{\n{kernel.builder.body()}\n}}\n"
+        text += kernel.builder.metadata()
         return f"{declarations}\n\n{text}" if declarations else text
 
 

@@ -15,6 +15,7 @@ class Builder:
         self._entry: list[str] = []
         self._lines: list[str] = []
         self._count = 0
+        self._metadata: list[str] = []
 
     def name(self, stem: str) -> str:
         """Return a name that no other value or block has."""
@@ -43,6 +44,21 @@ class Builder:
     def branch(self, condition: str, then: str, otherwise: str) -> None:
         """End the block with a conditional branch."""
         self.line(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def keep_rolled(self) -> str:
+        """Return what to append to the branch of a loop that LLVM should not unroll.
+
+        Source: LLVM language reference, "llvm.loop.unroll.disable".
+        """
+        if not self._metadata:
+            self._metadata.append('!0 = !{!"llvm.loop.unroll.disable"}')
+        number = len(self._metadata)
+        self._metadata.append(f"!{number} = distinct !{{!{number}, !0}}")
+        return f", !llvm.loop !{number}"
+
+    def metadata(self) -> str:
+        """Return the module's metadata as text."""
+        return "".join(f"{line}\n" for line in self._metadata)
 
     def alloca(self, type_name: str, align: int) -> str:
         """Reserve a stack slot in the entry block, where LLVM can turn it into registers."""

@@ -9,7 +9,7 @@ from tg_core.errors import CompileError
 from tg_core.renderer.llvm_ir.kernel import OpenLoop
 from tg_core.renderer.llvm_ir.types import memory_type, value_type
 from tg_core.renderer.utils import is_storage
-from tg_core.uop.ops import Ops
+from tg_core.uop.ops import AxisType, Ops
 
 if TYPE_CHECKING:
     from tg_core.renderer.llvm_ir.kernel import Kernel
@@ -54,7 +54,10 @@ def render_end(kernel: Kernel, uop: UOp) -> None:
         builder.label(loop.latch)
         builder.line(f"{loop.following} = add nuw nsw {kind} {loop.counter}, 1")
         more = builder.value(f"icmp slt {kind} {loop.following}, {loop.size}")
-        builder.branch(more, loop.body, loop.exit)
+        # copies of a loop's body are codegen's choice, and more code is more to compile; what
+        # reduces is short, and gains from unrolling
+        rolled = builder.keep_rolled() if loop.range.arg[-1] is AxisType.LOOP else ""
+        builder.branch(more, loop.body, f"{loop.exit}{rolled}")
         builder.label(loop.exit)
 
 
