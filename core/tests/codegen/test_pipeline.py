@@ -178,7 +178,9 @@ def test_golden_row_sum_without_options() -> None:
 
 
 @pytest.mark.parametrize("width", [16, 64])
-@pytest.mark.parametrize("name", ["matmul", "matmul_transposed", "softmax", "padded_shift", "total"])
+@pytest.mark.parametrize(
+    "name", ["matmul", "matmul_transposed", "softmax", "padded_shift", "total"]
+)
 def test_other_register_files(name: str, width: int) -> None:
     target = replace(SIMD, vector_bytes=width, registers=32, has_masked_access=False)
     check(SAMPLES[name](9, 37, 40), target)
