@@ -142,6 +142,42 @@ def _gather_lanes(kernel: Kernel, uop: UOp, storage: UOp, lanes: int) -> str:
     return result
 
 
+def _is_wide(kernel: Kernel, storage: UOp, lanes: int) -> bool:
+    """Tell whether a masked access takes more than one vector register.
+
+    LLVM 22 drops the mask of a part in which no lane is active, and reads there; so such an access
+    is made lane by lane.
+    """
+    return 0 < kernel.renderer.vector_bytes < lanes * storage.dtype.itemsize
+
+
+def _lane_address(kernel: Kernel, uop: UOp, storage: UOp, lane: int) -> str:
+    """Return the address of a lane of a contiguous access."""
+    pointer = kernel.operand(uop.src[0])
+    element, space = memory_type(storage.dtype), kernel.renderer.pointer_type(storage)
+    # not inbounds: a lane whose gate is false may lie outside
+    return kernel.builder.value(f"getelementptr {element}, {space} {pointer}, i64 {lane}")
+
+
+def _load_lanes(kernel: Kernel, uop: UOp, storage: UOp, lanes: int) -> str:
+    kind, scalar = value_type(uop.dtype, lanes), value_type(uop.dtype)
+    result = "poison"
+    for lane in range(lanes):
+        pointer = _lane_address(kernel, uop, storage, lane)
+        alt, passes = (_lane(kernel, source, lanes, lane) for source in uop.src[1:])
+        value = _load_if(kernel, passes, pointer, storage, alt, 0)
+        result = kernel.builder.value(
+            f"insertelement {kind} {result}, {scalar} {value}, i32 {lane}"
+        )
+    return result
+
+
+def _store_lanes(kernel: Kernel, uop: UOp, storage: UOp, lanes: int) -> None:
+    for lane in range(lanes):
+        value, passes = (_lane(kernel, source, lanes, lane) for source in uop.src[1:])
+        _store_if(kernel, passes, _lane_address(kernel, uop, storage, lane), storage, value, 0)
+
+
 def _masked_load(kernel: Kernel, uop: UOp, storage: UOp, lanes: int) -> str:
     builder, dtype = kernel.builder, storage.dtype
     kind, mask = memory_type(dtype, lanes), with_lanes("i1", lanes)
@@ -179,6 +215,8 @@ def render_load(kernel: Kernel, uop: UOp) -> str:
         return _load(kernel, pointer, storage, lanes)
     alt, gate = uop.src[1:]
     if lanes_of(gate):
+        if _is_wide(kernel, storage, lanes):
+            return _load_lanes(kernel, uop, storage, lanes)
         return _masked_load(kernel, uop, storage, lanes)
     return _load_if(
         kernel, kernel.operand(gate), pointer, storage, kernel.operand(alt, lanes), lanes
@@ -201,6 +239,9 @@ def render_store(kernel: Kernel, uop: UOp) -> None:
                 _store_if(kernel, _lane(kernel, gate, lanes, lane), pointer, storage, value, 0)
         return
     if gate is not None and lanes_of(gate):
+        if _is_wide(kernel, storage, lanes):
+            _store_lanes(kernel, uop, storage, lanes)
+            return
         _masked_store(kernel, uop, storage, lanes)
         return
     pointer, value = kernel.operand(index), kernel.operand(uop.src[1], lanes)
