@@ -4,7 +4,7 @@ import pytest
 
 from tg_core.config import Context
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat, graph_rewrite
-from tg_core.uop.record import recorder, recording
+from tg_core.uop.record import recorded_pass, recorded_section, recorder, recording
 from tg_core.uop.symbolic import simplify
 
 r0, r1 = UOp.range(8, 0), UOp.range(4, 1)
@@ -92,3 +92,44 @@ def test_context_variable_turns_recording_on(monkeypatch: pytest.MonkeyPatch) ->
         active = recorder()
     assert active is not None
     assert [s.name for s in active.stages] == ["seen"]
+
+
+def test_stages_inside_a_pass_are_deeper() -> None:
+    with recording() as recorded:
+        made = recorded_pass("outer", r0 + r0, graph_rewrite, r0 + r0, doubling)
+    outer, inner = recorded.stages
+    assert (outer.name, outer.depth, inner.depth) == ("outer", 0, 1)
+    assert outer.before is r0 + r0
+    assert outer.after is inner.after is made
+    assert outer.firings == []
+    assert len(inner.firings) == 1
+
+
+def test_stages_know_their_section() -> None:
+    with recording() as recorded:
+        with recorded_section("schedule", "first") as around:
+            recorded_pass("a", r0, same, r0)
+            with recorded_section("kernel", "inside"):
+                recorded_pass("b", r0, same, r0)
+            recorded_pass("c", r0, same, r0)
+        with recorded_section("schedule", "second"):
+            pass
+        recorded_pass("d", r0, same, r0)
+    assert around is recorded.sections[0]
+    assert [(s.kind, s.number, s.name) for s in recorded.sections] == [
+        ("schedule", 1, "first"),
+        ("kernel", 1, "inside"),
+        ("schedule", 2, "second"),
+    ]
+    names = [s.section and s.section.name for s in recorded.stages]
+    assert names == ["first", "inside", "first", None]
+
+
+def test_passes_and_sections_run_without_recording() -> None:
+    assert recorded_pass("a", r0, same, r0) is r0
+    with recorded_section("kernel", "k") as section:
+        assert section is None
+
+
+def same(node: UOp) -> UOp:
+    return node

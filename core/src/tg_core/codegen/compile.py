@@ -9,13 +9,15 @@ from tg_core.codegen.disk_programs import load_compiled, store_compiled
 from tg_core.codegen.estimate_work import estimate_work
 from tg_core.codegen.normalize_kernel import normalize_kernel
 from tg_core.codegen.pipeline import run_pipeline
-from tg_core.codegen.show_program import show_program
+from tg_core.codegen.show_program import assembly_of, show_program
 from tg_core.config import DEBUG, codegen_state
 from tg_core.support.trace import span
 from tg_core.uop.ops import Ops, UOp
+from tg_core.uop.record import recorded_section
 
 if TYPE_CHECKING:
     from tg_core.renderer import Renderer
+    from tg_core.uop.record import Section
 
 _compiled: dict[tuple[bytes, str, object], UOp] = {}
 
@@ -54,8 +56,9 @@ def compile_program(sink: UOp, renderer: Renderer) -> UOp:
         with span("load program", "load"):
             found = load_compiled(normal, renderer, state)
         if found is None:
-            with span(name_kernel(normal), "compile"):
-                found = _compile(sink, renderer)
+            name = name_kernel(normal)
+            with span(name, "compile"), recorded_section("kernel", name) as section:
+                found = _compile(normal, renderer, section)
             store_compiled(normal, renderer, state, found)
         _compiled[key] = found
         if DEBUG.value >= 3:
@@ -63,9 +66,12 @@ def compile_program(sink: UOp, renderer: Renderer) -> UOp:
     return found
 
 
-def _compile(sink: UOp, renderer: Renderer) -> UOp:
+def _compile(sink: UOp, renderer: Renderer, section: Section | None) -> UOp:
     lowered = lower_kernel(sink, renderer)
     source = renderer.render(lowered.arg.name, lowered.src[1])
+    if section is not None:
+        section.target, section.source = renderer.name, source
+        section.assembly = assembly_of(source, renderer)
     binary = renderer.compile(source)
     parts = (UOp(Ops.SOURCE, (), source), UOp(Ops.BINARY, (), binary))
     return UOp(Ops.PROGRAM, (*lowered.src, *parts), lowered.arg)

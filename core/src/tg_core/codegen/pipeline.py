@@ -27,7 +27,7 @@ from tg_core.codegen.simplify_kernel import fold_expanded, simplify_kernel
 from tg_core.codegen.split_ranges_by_division import split_ranges_by_division
 from tg_core.config import CHECK_OOB, SPEC
 from tg_core.uop.ops import Ops
-from tg_core.uop.record import recorder
+from tg_core.uop.record import recorded_pass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,12 +73,8 @@ def run_pipeline(sink: UOp, renderer: Renderer) -> UOp:
             not shown to stay inside its storage (with CHECK_OOB set).
     """
     node = sink
-    record = recorder()
     for step in pipeline:
-        before = node
-        node = step.run(node, renderer)
-        if record is not None:
-            record.step(step.name, before, node)
+        node = recorded_pass(step.name, node, step.run, node, renderer)
         if SPEC.value:
             _verify(node, step)
         if CHECK_OOB.value and step.name == _ACCESSES_CHECKED_AFTER:

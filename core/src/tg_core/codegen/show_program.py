@@ -26,8 +26,15 @@ def show_program(program: UOp, renderer: Renderer, level: int) -> None:
             print(f"{i:5d} {node.op.name:<10} {node.dtype.name:<9} [{sources}] {node.arg or ''}")
     if level >= SOURCE:
         print(source.arg)
-    if level >= ASSEMBLY and hasattr(renderer, "assembly"):
-        print(renderer.assembly(source.arg))
+    if level >= ASSEMBLY:
+        assembly = assembly_of(source.arg, renderer)
+        if assembly:
+            print(assembly)
+
+
+def assembly_of(source: str, renderer: Renderer) -> str:
+    """Return the machine code of a source as text; empty where a renderer cannot tell."""
+    return str(renderer.assembly(source)) if hasattr(renderer, "assembly") else ""
 
 
 def _short(node: UOp) -> str:

@@ -22,6 +22,7 @@ from tg_core.support.source_digest import source_digest
 from tg_core.support.trace import span
 from tg_core.uop.graph import toposort
 from tg_core.uop.ops import CallInfo, KernelInfo, Ops, UOp
+from tg_core.uop.record import recorded_pass, recorded_section
 from tg_core.uop.serialize import dump_uop, load_uop
 from tg_core.uop.sizes import static_size
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_READS = 60
-"""Buffers one kernel may read where the device names no limit."""
+"""Buffers one kernel may read, where the device does not allow fewer."""
 
 _cache: dict[tuple[UOp, str | None], UOp] = {}
 _CACHE_SIZE = 4096
@@ -73,9 +74,11 @@ def _from_disk(body: UOp, default_device: str | None) -> UOp:
     data = _disk.get(key)
     if data is not None:
         try:
-            return load_uop(data)
+            kept = load_uop(data)
         except FileFormatError:
-            pass  # an entry of another version of our classes is as good as missing
+            kept = body  # an entry of another version of our classes is as good as missing
+        if kept.op is Ops.LINEAR:
+            return kept
     linear = _schedule(body, default_device)
     _disk.put(key, dump_uop(linear))
     return linear
@@ -88,21 +91,28 @@ def _disk_key(body: UOp, default_device: str | None) -> bytes:
     devices = sorted({n.device for n in toposort((body,)) if isinstance(n.device, str)})
     if default_device is not None:
         devices.append(default_device)
-    abilities = [f"{d}:{_has_row_kernels(d)}" for d in devices]
+    abilities = [f"{d}:{_has_row_kernels(d)}:{_most_reads(d)}" for d in devices]
     digest = source_digest("tg_core.uop", "tg_core.dtype", "tg_core.callify", "tg_core.schedule")
     return body.key + "\0".join((*abilities, repr(codegen_state()), digest)).encode()
 
 
 def _schedule(body: UOp, default_device: str | None) -> UOp:
-    root = prepare_graph(body)
-    order = toposort((root,), enter_calls=False)
-    device = _main_device(order, default_device)
-    facts = collect_facts(order, MAX_READS)
-    chosen = choose_materialized(order, facts, _has_row_kernels(device))
-    root = insert_temporaries(order, chosen, device)
+    with recorded_section("schedule", f"{len(body.src)} results") as section:
+        root = recorded_pass("prepare-graph", body, prepare_graph, body)
+        order = toposort((root,), enter_calls=False)
+        device = _main_device(order, default_device)
+        facts = collect_facts(order, _most_reads(device))
+        chosen = choose_materialized(order, facts, _has_row_kernels(device))
+        root = recorded_pass("insert-temporaries", root, insert_temporaries, order, chosen, device)
+        linear = recorded_pass("order-kernels", root, _in_order, root)
+        if section is not None:
+            section.target = device or ""
+        return recorded_pass("plan-memory", linear, plan_memory, linear)
+
+
+def _in_order(root: UOp) -> UOp:
     steps, of_effect = _steps(root)
-    ordered = order_kernels(steps, of_effect)
-    return plan_memory(UOp(Ops.LINEAR, tuple(_call(step) for step in ordered)))
+    return UOp(Ops.LINEAR, tuple(_call(step) for step in order_kernels(steps, of_effect)))
 
 
 def _main_device(order: Sequence[UOp], default: str | None) -> str | None:
@@ -120,6 +130,13 @@ def _has_row_kernels(device: str | None) -> bool:
         return False
     opened = Device[device]
     return Capability.PROGRAMS in opened.capabilities and not opened.renderer.has_global
+
+
+def _most_reads(device: str | None) -> int:
+    """Return how many buffers a kernel of the device may read beside the one it writes."""
+    if device is None or Capability.PROGRAMS not in Device[device].capabilities:
+        return MAX_READS
+    return min(MAX_READS, Device[device].renderer.max_buffers - 1)
 
 
 def _steps(root: UOp) -> tuple[list[Step], dict[UOp, list[int]]]:

@@ -186,7 +186,7 @@ def render(root: UOp) -> str:
     shown: dict[UOp, tuple[str, int]] = {}
     named: list[str] = []
     for node in order:
-        text, level = _infix(node, shown)
+        text, level = infix(node, shown)
         if node is not root and len(text) > _LONG and (uses[node] > 1 or len(text) > 8 * _LONG):
             named.append(f"t{len(named)} = {text}")
             text, level = f"t{len(named) - 1}", _ATOM
@@ -195,7 +195,16 @@ def render(root: UOp) -> str:
     return f"{text} where {', '.join(named)}" if named else text
 
 
-def _infix(u: UOp, shown: dict[UOp, tuple[str, int]]) -> tuple[str, int]:
+def infix(u: UOp, shown: dict[UOp, tuple[str, int]]) -> tuple[str, int]:
+    """Write one node over its sources.
+
+    Args:
+        u: any node.
+        shown: text and precedence of its sources.
+
+    Returns:
+        Its text, and the precedence of its outermost operator: 9 needs no parentheses anywhere.
+    """
     if u.op is Ops.CONST:
         return str(u.arg), _ATOM if not isinstance(u.arg, (int, float)) or u.arg >= 0 else 8
     if u.op is Ops.RANGE:

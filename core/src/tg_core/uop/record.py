@@ -36,8 +36,26 @@ class Firing:
 
 
 @dataclass
+class Section:
+    """What a run of stages makes: one schedule, or one kernel."""
+
+    kind: str
+    """`schedule` or `kernel`."""
+    name: str
+    """What a person knows it by."""
+    number: int
+    """Among those of its kind, from 1."""
+    target: str = ""
+    """What it was made for."""
+    source: str = ""
+    """Generated source, once there is one."""
+    assembly: str = ""
+    """Machine code as text, where the target can tell."""
+
+
+@dataclass
 class Stage:
-    """One `graph_rewrite` of a graph."""
+    """One `graph_rewrite` of a graph, or one pass around several."""
 
     name: str
     """Name of the stage, or the names of its first rules when it has none."""
@@ -49,6 +67,8 @@ class Stage:
     """Rules in the order in which they fired."""
     depth: int = 0
     """How many stages were running around this one: a rule may itself rewrite."""
+    section: Section | None = None
+    """What it works on; None for rewrites outside of schedules and kernels."""
 
     def counts(self) -> dict[str, int]:
         """Count the firings of each rule.
@@ -73,7 +93,10 @@ class Recorder:
     def __init__(self) -> None:
         self.stages: list[Stage] = []
         """Finished and running stages, in the order in which they began."""
+        self.sections: list[Section] = []
+        """Schedules and kernels, in the order in which work on them began."""
         self._open: list[Stage] = []
+        self._around: list[Section] = []
 
     def step(self, name: str, before: UOp, after: UOp) -> None:
         """Record a transformation that is no rewrite with a matcher.
@@ -83,7 +106,50 @@ class Recorder:
             before: its input.
             after: its output.
         """
-        self.stages.append(Stage(name, before, after, depth=len(self._open)))
+        self._begin(name, before).after = after
+
+    def run(self, name: str, before: UOp, function: Callable[..., UOp], *arguments: Any) -> UOp:
+        """Run a pass and record it, with what it rewrites as stages inside.
+
+        Args:
+            name: name of the pass.
+            before: its input.
+            function: called with the arguments; returns its output.
+            arguments: of the function.
+        """
+        stage = self._begin(name, before)
+        self._open.append(stage)
+        try:
+            stage.after = function(*arguments)
+        finally:
+            self._open.pop()
+        return stage.after
+
+    @contextlib.contextmanager
+    def section(self, kind: str, name: str) -> Iterator[Section]:
+        """Record the stages of a block as those of one schedule or kernel.
+
+        Args:
+            kind: `schedule` or `kernel`.
+            name: what a person knows it by.
+
+        Yields:
+            The section, to be filled with what the block makes.
+        """
+        number = 1 + sum(known.kind == kind for known in self.sections)
+        made = Section(kind, name, number)
+        self.sections.append(made)
+        self._around.append(made)
+        try:
+            yield made
+        finally:
+            self._around.pop()
+
+    def _begin(self, name: str, before: UOp) -> Stage:
+        section = self._around[-1] if self._around else None
+        stage = Stage(name, before, depth=len(self._open), section=section)
+        self.stages.append(stage)
+        return stage
 
     def rewrite(
         self,
@@ -100,8 +166,7 @@ class Recorder:
         """Run a rewrite through `engine` and record it; parameters are those of `graph_rewrite`."""
         before = matcher if bottom_up else bpm
         after = None if bottom_up else matcher
-        stage = Stage(name or _describe(matcher), root, depth=len(self._open))
-        self.stages.append(stage)
+        stage = self._begin(name or _describe(matcher), root)
         self._open.append(stage)
         try:
             stage.after = engine(root, _traced(before), _traced(after), ctx, walk, enter_calls)
@@ -173,6 +238,29 @@ def recorder() -> Recorder | None:
         _active.append(Recorder())
         return _active[-1]
     return None
+
+
+def recorded_pass(name: str, before: UOp, function: Callable[..., UOp], *arguments: Any) -> UOp:
+    """Run a pass, and record it when recording is on; parameters are those of `Recorder.run`."""
+    record = recorder()
+    if record is None:
+        return function(*arguments)
+    return record.run(name, before, function, *arguments)
+
+
+@contextlib.contextmanager
+def recorded_section(kind: str, name: str) -> Iterator[Section | None]:
+    """Record a block as work on one schedule or kernel; see `Recorder.section`.
+
+    Yields:
+        The section, or None when recording is off.
+    """
+    record = recorder()
+    if record is None:
+        yield None
+        return
+    with record.section(kind, name) as made:
+        yield made
 
 
 @contextlib.contextmanager
