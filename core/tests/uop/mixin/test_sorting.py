@@ -9,10 +9,12 @@ from tg_core.tensor import Tensor
 from tg_core.uop.mixin import sorting
 
 
-@pytest.fixture(params=["counting", "network"])
+@pytest.fixture(params=["counting", "network", "selection"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "network":
         monkeypatch.setattr(sorting, "COUNTING_LIMIT", 3)
+    if request.param == "selection":
+        monkeypatch.setattr(sorting, "SELECTION_SIZE", 3)
     return str(request.param)
 
 

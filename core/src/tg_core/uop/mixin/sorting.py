@@ -14,10 +14,15 @@ from tg_core.uop.sizes import static_size
 if TYPE_CHECKING:
     from typing import Self
 
-COUNTING_LIMIT = 2048
-"""Axes up to this size are sorted by counting how many values come before each."""
+COUNTING_LIMIT = 16384
+"""Axes up to this size are sorted by counting how many values come before each.
+
+The work is quadratic, but it is two kernels; the network behind it is some hundred.
+"""
+SELECTION_SIZE = 1024
+"""From this size on, a few greatest values are found one after the other instead."""
 SELECTION_LIMIT = 16
-"""Up to this many greatest values of a longer axis are found one after the other."""
+"""How many values are a few."""
 
 T = TypeVar("T", bound="SortingMixin")
 
@@ -115,7 +120,7 @@ class SortingMixin(ScanMixin):
             )
         if not self.ndim:
             return self, self._const(0, dtypes.default_int())
-        if k <= SELECTION_LIMIT and size > COUNTING_LIMIT:
+        if k <= SELECTION_LIMIT and size > SELECTION_SIZE:
             index = self.detach()._select_positions(k, axis, largest)
         else:
             index = self._sorted_positions(axis, largest)._leading(axis, k)
