@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 ROUNDS = 7
 LEAST_SECONDS = 0.02
 """A round repeats a case for about this long."""
+PAUSE_SECONDS = 0.005
+"""Time for the workers of the framework before to stop spinning."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,7 @@ def arrays_of(case: Case) -> list[Any]:
 
 def seconds(call: Callable[[], Any]) -> float:
     """Return the time of one call, the mean over about `LEAST_SECONDS`."""
+    time.sleep(PAUSE_SECONDS)
     count, start = 0, time.perf_counter()
     while True:
         call()

@@ -17,7 +17,7 @@ _PANEL_BYTES: Final = 1 << 14
 """A panel of columns stays in the first cache while rows stream past it: half of 32 KiB."""
 _LATENCY: Final = 4
 """Cycles of a fused multiply-add."""
-_LOAD: Final = 0.2
+_LOAD: Final = 0.5
 """Of the cycles that loads take, what is not hidden behind arithmetic."""
 _COPY: Final = 1.2
 """Cycles to pack an element alone."""
@@ -72,7 +72,7 @@ class Blocks:
 
 def _tiles(shape: Shape) -> Iterator[tuple[int, int, float]]:
     """Yield height, width and cycles per element of the reduction of all tiles."""
-    for vectors in (1, 2, 3, 4):
+    for vectors in (1, 2, 4):
         for height in range(1, _TALLEST + 1):
             # the accumulators, the columns, one row broadcast
             if height * vectors + vectors + 1 > shape.registers:
