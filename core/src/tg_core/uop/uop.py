@@ -1,6 +1,4 @@
-"""The node of the intermediate representation: immutable, interned, with everything else
-derived.
-"""
+"""The node of the intermediate representation: immutable, interned, all else derived."""
 
 from __future__ import annotations
 
@@ -57,7 +55,7 @@ _changing = threading.RLock()
 def _forget(
     entry: _Entry,
     table: dict[tuple[Any, ...], _Entry] = _interned,
-    changing: threading.RLock = _changing,  # type: ignore[valid-type]  # a function to the checker
+    changing: threading.RLock = _changing,
 ) -> None:
     # defaults are still there when the module's names are gone, at the end of the process
     with changing:
