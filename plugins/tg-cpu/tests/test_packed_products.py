@@ -118,6 +118,15 @@ def test_convolutions(
     check(got, convolved(x, w, stride, padding), cin * window * window, (batch, cin, cout, size))
 
 
+@pytest.mark.parametrize(("channels", "size"), [(32, 14), (24, 31), (64, 7), (17, 9)])
+def test_a_convolution_after_another(channels: int, size: int) -> None:
+    x = uniform((1, channels, size, size))
+    w, v = uniform((2, channels, channels, 3, 3), 4) / channels
+    got = on_cpu(x).conv2d(on_cpu(w), padding=1).relu().conv2d(on_cpu(v), padding=1)
+    first = np.maximum(convolved(x, w, 1, 1), 0).astype(np.float32)
+    check(got, convolved(first, v, 1, 1), channels * 9, (channels, size))
+
+
 def test_bits_do_not_depend_on_the_number_of_threads() -> None:
     a, b = on_cpu(uniform((100, 700))), on_cpu(uniform((700, 150), 4))
     x, w = on_cpu(uniform((2, 16, 28, 28))), on_cpu(uniform((32, 16, 3, 3), 4))

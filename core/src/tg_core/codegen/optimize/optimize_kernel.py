@@ -9,6 +9,7 @@ from tg_core.codegen.optimize.api import Opt
 from tg_core.codegen.optimize.apply_opts import apply_opts
 from tg_core.codegen.optimize.choose_opts import choose_opts
 from tg_core.codegen.optimize.pack_operands import pack_operands, plan_packing
+from tg_core.codegen.optimize.split_border import split_border
 from tg_core.config import NOOPT
 from tg_core.uop.ops import KernelInfo, UOp
 
@@ -29,9 +30,11 @@ def optimize_kernel(sink: UOp, renderer: Renderer) -> UOp:
     """
     fixed = sink.arg.opts if isinstance(sink.arg, KernelInfo) else None
     if fixed is None and not NOOPT.value:
-        plan = plan_packing(sink, renderer)
+        split = split_border(sink)
+        inside, border = (sink, None) if split is None else split
+        plan = plan_packing(inside, renderer)
         if plan is not None:
-            return pack_operands(sink, plan)
+            return pack_operands(inside, plan, border)
         rows = plan_rows(sink, renderer)
         if rows is not None:
             return accumulate_rows(sink, rows, renderer)

@@ -30,6 +30,7 @@ from tg_core.codegen.optimize.api import Opt, OptKind
 from tg_core.codegen.optimize.apply_opts import apply_opts
 from tg_core.codegen.optimize.choose_blocks import Blocks, Shape, choose_blocks
 from tg_core.codegen.optimize.find_product import Operand, Product, find_product
+from tg_core.codegen.optimize.split_border import Border
 from tg_core.codegen.utils import constant_size, map_graph, next_range_id, substitute_open
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import AxisType, Ops, UOp, graph_rewrite
@@ -286,7 +287,7 @@ class _Packer:
         zero = UOp.const(0, self.dtype)
         return c.index(row * self.plan.lanes + lane).store(zero).end(row, lane)
 
-    def build(self, sink: UOp) -> UOp:
+    def build(self, sink: UOp, border: Border | None) -> UOp:
         """Return the kernel in blocks."""
         product = self.plan.product
         batch, grid = self.grid()
@@ -308,18 +309,42 @@ class _Packer:
 
         body = substitute_open(map_graph(product.end.src[0], visit), values)
         stored = body.end(*grid, row, column, *product.rest)
-        packed = UOp(Ops.SINK, (stored,), sink.arg, sink.tag)
+        effects, wide = [stored], [column] if self.columns.operand.size >= self.plan.lanes else []
+        if border is not None:
+            effect, last = self.around(border, grid)
+            effects.append(effect)
+            wide.extend([last] if _size(last) >= self.plan.lanes else [])
+        packed = UOp(Ops.SINK, tuple(effects), sink.arg, sink.tag)
         packed = graph_rewrite(packed, symbolic, name="pack operands")
-        if self.columns.operand.size < self.plan.lanes:
-            return packed
-        return apply_opts(packed, (Opt(OptKind.VECTOR, column.arg[:-1], self.plan.lanes),))
+        lanes = self.plan.lanes
+        return apply_opts(packed, tuple(Opt(OptKind.VECTOR, r.arg[:-1], lanes) for r in wide))
+
+    def around(self, border: Border, grid: list[UOp]) -> tuple[UOp, UOp]:
+        """Return the loops that store the border, divided among the chunks, and the innermost."""
+        loops = {r: self.loop(r.src[0]) for r in border.loops}
+        outermost = border.loops[0]
+        # each END has ranges of its own; those of the grid become the same indices
+        grid = [self.loop(rng.src[0], AxisType.GLOBAL) for rng in grid]
+        chunk, chunks = UOp.const(0), 1
+        for rng in grid:
+            chunk, chunks = chunk * _size(rng) + rng, chunks * _size(rng)
+        values = dict(loops)
+        if len(border.loops) > 1:
+            size = _size(outermost)
+            each = math.ceil(size / chunks)
+            left = UOp(Ops.MAX, (UOp.const(0), UOp.const(size) - chunk * each))
+            few = self.loop(least(UOp.const(each), left))
+            loops[outermost], values[outermost] = few, chunk * each + few
+        effect = substitute_open(border.store, values)
+        return effect.end(*grid, *loops.values()), list(loops.values())[-1]
 
 
-def pack_operands(sink: UOp, plan: Plan) -> UOp:
+def pack_operands(sink: UOp, plan: Plan, border: Border | None = None) -> UOp:
     """Return the kernel that multiplies packed copies.
 
     Args:
         sink: a kernel whose ranges each belong to one loop.
         plan: from `plan_packing`.
+        border: what the kernel stores besides, from `split_border`.
     """
-    return _Packer(sink, plan).build(sink)
+    return _Packer(sink, plan).build(sink, border)
