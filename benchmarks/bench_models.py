@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 
@@ -111,6 +112,8 @@ def gpt2(framework: str) -> tuple[Any, Any]:
 
 
 MODELS = {"resnet18": resnet18, "gpt2": gpt2}
+PYTHONS = {"tg": sys.executable}
+"""The interpreter of each framework."""
 
 
 def worker(framework: str, name: str) -> None:
@@ -146,7 +149,7 @@ def measure(framework: str, name: str, cache: str) -> dict[str, float]:
         "XDG_CACHE_HOME": cache,
     }
     out = subprocess.run(
-        [sys.executable, __file__, "--worker", framework, name],
+        [PYTHONS[framework], __file__, "--worker", framework, name],
         env=env,
         capture_output=True,
         text=True,
@@ -160,19 +163,24 @@ def main() -> None:
     """Measure all models, interleaving frameworks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worker", nargs=2)
-    parser.add_argument("--peer", default=None)
+    parser.add_argument("--peer-python", help="interpreter that has tinygrad")
+    parser.add_argument("--json", type=Path)
     parser.add_argument("--models", nargs="*", default=sorted(MODELS))
     options = parser.parse_args()
     if options.worker:
         worker(*options.worker)
         return
+    if options.peer_python:
+        PYTHONS["tinygrad"] = options.peer_python
     report: dict[str, Any] = {}
     for name in options.models:
-        for framework in filter(None, ("tg", options.peer)):
+        for framework in PYTHONS:
             with tempfile.TemporaryDirectory() as cache:
                 cold, warm = (measure(framework, name, cache) for _ in range(2))
             report.setdefault(name, {})[framework] = {"cold": cold, "warm": warm}
     print(json.dumps(report, indent=1))
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":
