@@ -94,6 +94,7 @@ class InterpreterProgram:
             for number, (op, dtype, lanes, sources, argument) in enumerate(text["nodes"])
         ]
         self._steps = [self._step(node) for node in self._nodes]
+        self._group_at_a_time = _has_uneven_loops(self._nodes)
 
     def __call__(
         self,
@@ -112,6 +113,8 @@ class InterpreterProgram:
         arguments = self._bind(buffers, values)
         per_group = prod(local_size)
         groups, whole = prod(global_size), max(BLOCK // max(per_group, 1), 1)
+        if self._group_at_a_time:
+            whole = 1
         with np.errstate(all="ignore"):
             for first in range(0, groups, whole):
                 count = min(whole, groups - first)
@@ -176,6 +179,16 @@ class InterpreterProgram:
             if node.op == "END" and number in node.sources:
                 return node.number
         raise CompileError(f"{self.name}: loop {number} has no END")
+
+
+def _has_uneven_loops(nodes: Sequence[Node]) -> bool:
+    """Tell whether the size of a loop depends on the work item: groups then run one by one."""
+    varies: list[bool] = []
+    for node in nodes:
+        varies.append(node.op == "SPECIAL" or any(varies[s] for s in node.sources))
+        if node.op == "RANGE" and varies[node.sources[0]]:
+            return True
+    return False
 
 
 def _block(
