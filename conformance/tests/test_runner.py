@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from tg_conformance import runner
+from tg_conformance.judge import parse_levels
 
 
 def collect(monkeypatch: pytest.MonkeyPatch, *argv: str) -> list[str]:
     seen: list[list[str]] = []
 
-    def fake_call(arguments: list[str]) -> int:
+    def fake_call(arguments: list[str], env: dict[str, str]) -> int:
         assert arguments[1:3] == ["-m", "pytest"]
+        assert Path(env["TG_CACHE_DIR"]).is_dir()
+        assert env["TG_CACHE_DIR"] != os.environ["TG_CACHE_DIR"]
         seen.append(arguments[3:])
         return 3
 
@@ -24,8 +30,19 @@ def test_device_interface_and_further_arguments_reach_pytest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = collect(monkeypatch, "--device", "AMD", "--interface", "MOCKKFD", "-k", "memory")
-    assert found[:2] == ["--pyargs", "tg_conformance.suite"]
     assert found[-6:] == ["--tg-device", "AMD", "--tg-interface", "MOCKKFD", "-k", "memory"]
+
+
+def test_paths_are_of_the_folder_it_is_started_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--device", "CPU", "--report", "a.json", "--report", "b.html", "--level", "0-2"]
+    found = collect(monkeypatch, *options, "--expected-failures", "known.txt")
+    assert str(tmp_path / "a.json") in found
+    assert str(tmp_path / "b.html") in found
+    assert found[found.index("--tg-level") + 1] == "0-2"
+    assert found[found.index("--tg-expected") + 1] == str(tmp_path / "known.txt")
 
 
 def test_without_interface_none_is_passed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,3 +53,17 @@ def test_a_device_is_required_invalid(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         runner.main([])
     assert "--device" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("texts", "wanted"),
+    [([], range(8)), (["2"], [2]), (["0-2"], [0, 1, 2]), (["1", "4-5"], [1, 4, 5])],
+)
+def test_levels(texts: list[str], wanted: list[int]) -> None:
+    assert parse_levels(texts) == frozenset(wanted)
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "8", "2-x", "0-9", ""])
+def test_levels_invalid(text: str) -> None:
+    with pytest.raises(pytest.UsageError, match="level"):
+        parse_levels([text])

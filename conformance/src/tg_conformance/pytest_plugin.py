@@ -1,20 +1,20 @@
 """The pytest side of the suite: options that name the device to test, fixtures that hand it over.
 
 Loaded by every pytest run where the package is installed, so it imports nothing of tg_core until
-a test asks for a device.
+a device is to be tested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-__all__ = ["pytest_addoption", "pytest_configure", "pytest_report_header", "tg_device"]
+__all__ = ["pytest_addoption", "pytest_configure", "tg_device"]
+
+NAME = "tg-conformance-judge"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--tg-device` and `--tg-interface`."""
+    """Add the options of the suite; each begins with `--tg-`."""
     group = parser.getgroup("tg-conformance", "conformance of a tg-core backend")
     group.addoption(
         "--tg-device", default=None, metavar="NAME", help="device type to test, for example CPU"
@@ -25,48 +25,51 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="interface to open it through, for example an emulated one",
     )
+    group.addoption(
+        "--tg-level",
+        action="append",
+        default=[],
+        metavar="N",
+        help="run this level only, or these: 2, 0-2; may be repeated",
+    )
+    group.addoption(
+        "--tg-expected",
+        default=None,
+        metavar="FILE",
+        help="expected failures; by default conformance-xfail.txt beside the backend's plugin",
+    )
+    group.addoption(
+        "--tg-report",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write a report; its ending is html, json or xml; may be repeated",
+    )
+    group.addoption(
+        "--tg-require",
+        action="append",
+        default=[],
+        metavar="NAMES",
+        help="capabilities that must be declared, separated by commas",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the suite's marker."""
+    """Declare the suite's markers, and judge where a device is named."""
     config.addinivalue_line("markers", "tg_level(n): conformance level of a test")
+    config.addinivalue_line("markers", "tg_core: belongs to the mandatory core of its level")
+    config.addinivalue_line("markers", "tg_needs(*names): features the device must declare")
+    if config.getoption("--tg-device") is not None:
+        from tg_conformance.judge import Judge
 
-
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Name what is tested, so that a report cannot be read as another device's."""
-    target = target_of(config)
-    return None if target is None else f"tg-conformance: {target}"
-
-
-def target_of(config: pytest.Config) -> str | None:
-    """Return the `DEV` target that the options name.
-
-    Args:
-        config: the configuration of the pytest run.
-
-    Returns:
-        `TYPE` or `interface+TYPE`; None where no device was given.
-    """
-    device: str | None = config.getoption("--tg-device")
-    interface: str | None = config.getoption("--tg-interface")
-    if device is None:
-        return None
-    return device if interface is None else f"{interface}+{device}"
+        config.pluginmanager.register(Judge(config), NAME)
 
 
 @pytest.fixture(scope="session")
-def tg_device(pytestconfig: pytest.Config) -> Iterator[str]:
-    """Give the device under test, opened through the interface that was asked for.
-
-    Yields:
-        The canonical device name.
-    """
-    device: str | None = pytestconfig.getoption("--tg-device")
-    target = target_of(pytestconfig)
-    if device is None or target is None:
+def tg_device(pytestconfig: pytest.Config) -> str:
+    """Give the name of the device under test; `DEV` is set so that it opens as was asked for."""
+    if pytestconfig.getoption("--tg-device") is None:
         pytest.fail("no device to test: pass --tg-device NAME", pytrace=False)
-    from tg_core.config import Context
-    from tg_core.device import Device
+    from tg_core import Device
 
-    with Context(DEV=target):
-        yield Device[device].name
+    return Device[pytestconfig.getoption("--tg-device")].name

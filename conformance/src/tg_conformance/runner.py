@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 __all__ = ["main"]
+
+SETTINGS = Path(__file__).with_name("suite") / "pytest.ini"
+"""The suite's own settings: those of the folder it is started in must not reach it."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -15,10 +21,32 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tg-conformance",
         description="Run the conformance suite of tg-core on one backend.",
-        epilog="Further arguments go to pytest.",
+        epilog="Further arguments go to pytest. The exit code is 0 when nothing failed.",
     )
     parser.add_argument("--device", required=True, metavar="NAME", help="device type, e.g. CPU")
     parser.add_argument("--interface", metavar="NAME", help="interface, e.g. an emulated one")
+    parser.add_argument(
+        "--level", action="append", default=[], metavar="N", help="level, or levels: 2, 0-2"
+    )
+    parser.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write a report; its ending is html, json or xml; may be repeated",
+    )
+    parser.add_argument(
+        "--expected-failures",
+        metavar="FILE",
+        help="by default conformance-xfail.txt beside the backend's plugin module",
+    )
+    parser.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        metavar="NAMES",
+        help="capabilities that must be declared, separated by commas",
+    )
     return parser
 
 
@@ -29,13 +57,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments after the program's name; those of the process where None.
 
     Returns:
-        0 when every test passed, else pytest's exit code.
+        0 when nothing failed, else pytest's exit code.
     """
     options, rest = build_parser().parse_known_args(argv)
-    arguments = ["--pyargs", "tg_conformance.suite", "-p", "no:cacheprovider"]
-    arguments += ["--tg-device", options.device]
+    # given first, so that pytest resolves paths among further arguments after its own settings
+    arguments = ["-c", str(SETTINGS), "--rootdir", str(SETTINGS.parent), str(SETTINGS.parent)]
+    arguments += ["-q", "--tg-device", options.device]
     if options.interface is not None:
         arguments += ["--tg-interface", options.interface]
+    if options.expected_failures is not None:
+        arguments += ["--tg-expected", os.path.abspath(options.expected_failures)]
+    for level in options.level:
+        arguments += ["--tg-level", level]
+    for path in options.report:
+        arguments += ["--tg-report", os.path.abspath(path)]
+    for names in options.require:
+        arguments += ["--tg-require", names]
     # In a process of its own: pytest rewrites the assertions of this package, but not of modules
-    # that are imported already, as this one is.
-    return subprocess.call([sys.executable, "-m", "pytest", *arguments, *rest])
+    # that are imported already, as this one is. The cache is its own too: nothing that an earlier
+    # run compiled is tested, and nothing compiled here is left behind.
+    with tempfile.TemporaryDirectory(prefix="tg-conformance-") as folder:
+        return subprocess.call(
+            [sys.executable, "-m", "pytest", *arguments, *rest],
+            env={**os.environ, "TG_CACHE_DIR": folder},
+        )

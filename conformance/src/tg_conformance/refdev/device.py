@@ -1,0 +1,159 @@
+"""The device, and its memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tg_conformance.refdev.executor import RefExecutor
+from tg_conformance.refdev.packets import pack_image
+from tg_core.backend import (
+    AddressSpace,
+    Buffer,
+    BufferOptions,
+    DeviceError,
+    HCQAllocator,
+    HCQBuffer,
+    HCQCompiled,
+    Machine,
+    QueueDescription,
+    Rights,
+    dtypes,
+)
+
+if TYPE_CHECKING:
+    from tg_core.backend import OpenRequest, ProgramInfo
+
+__all__ = ["MACHINE", "RefAllocator", "RefDevice"]
+
+MACHINE = Machine()
+"""All REF devices of this process, which advance together."""
+
+DEVICES = 8
+MEMORY_BYTES = 1 << 30
+SPAN = 1 << 40
+"""Distance between the addresses of two devices; below the first of them is the host."""
+BASE = 1 << 52
+PAGE = 4096
+UNWRITTEN = 0xA5
+"""What new memory holds, so that reading it before writing it shows."""
+COPY_QUEUES = 2
+
+
+class RefDevice(HCQCompiled):
+    """A software accelerator: one compute queue, two copy queues, memory of its own."""
+
+    RING_BYTES = 1 << 10
+
+    def __init__(self, request: OpenRequest) -> None:
+        if request.physical_index >= DEVICES:
+            raise DeviceError(f"{request.name}: there are {DEVICES} devices")
+        super().__init__(request)
+        self.space = AddressSpace(self.name)
+        self.machine = MACHINE
+        self.executors: list[RefExecutor] = []
+
+    def create_queue(self, kind: str, index: int, ring_bytes: int) -> QueueDescription | None:
+        """Make a queue, in memory of the host that the device can reach."""
+        if index >= {"COMPUTE": 1, "COPY": COPY_QUEUES}.get(kind, 0):
+            return None
+        ring = self._shared(ring_bytes // 4, 32)
+        words = [self._shared(1, 64) for _ in range(4)]
+        memory = QueueDescription(ring, *words)
+        executor = RefExecutor(self, kind, index, memory)
+        self.executors.append(executor)
+        self.machine.add(executor)
+        return memory
+
+    def _shared(self, size: int, bits: int) -> Buffer:
+        options = BufferOptions(host_access=True, uncached=True, host=True)
+        dtype = dtypes.uint32 if bits == 32 else dtypes.uint64
+        buffer = Buffer(self.name, size, dtype, options=options).allocate()
+        return buffer.copyin(bytes(buffer.nbytes))
+
+    def image(self, name: str, binary: bytes, info: ProgramInfo) -> bytes:
+        return pack_image(binary, info)
+
+    def sleep(self, seconds: float) -> bool:
+        moved = self.machine.advance()
+        for executor in self.machine.queues:
+            if executor.fault is not None and executor in self.executors:
+                raise self.fail(f"fault: {executor.fault}\n{self.hang_report()}")
+        return moved
+
+    def hang_report(self) -> str:
+        return self.machine.report(list(self.machine.queues))
+
+    def host_access(self, buffer: HCQBuffer, nbytes: int, write: bool) -> None:
+        self.machine.look()
+        start = buffer.meta + buffer.address - buffer.base.address
+        what = "copyin" if write else "copyout"
+        self.machine.races.access("host", what, [(start, nbytes, write)])
+
+    def host_acquire(self) -> None:
+        word = self.timeline.buffer.opaque
+        self.machine.races.acquire("host", word.meta)
+
+    def finalize(self) -> None:
+        self.machine.remove(list(self.executors))
+        self.executors.clear()
+
+
+class RefAllocator(HCQAllocator):
+    """Memory at addresses that nothing else in the process has."""
+
+    device: RefDevice
+
+    def __init__(self, device: RefDevice) -> None:
+        super().__init__(device)
+        self._next = BASE + device.physical_index * SPAN
+        self._host: dict[tuple[int, int], int] = {}
+
+    def create(self, nbytes: int, options: BufferOptions) -> HCQBuffer:
+        block = np.full(nbytes + PAGE, UNWRITTEN, np.uint8)
+        start = -int(block.ctypes.data) % PAGE
+        cells = block[start : start + nbytes]
+        place = int(cells.ctypes.data)
+        address = place
+        if not options.host:
+            address = self._next
+            # A page without a mapping after each allocation catches what leaves it.
+            self._next += nbytes + -nbytes % PAGE + PAGE
+        kind = "host memory" if options.host else "memory"
+        self.device.space.map(address, cells, Rights.BOTH, f"{kind} of {self.device.name}")
+        return HCQBuffer(self.device, address, nbytes, cells.data, meta=place)
+
+    def destroy(self, buffer: HCQBuffer) -> None:
+        self.device.space.unmap(buffer.address)
+        self.device.machine.races.forget(buffer.meta, buffer.nbytes)
+
+    def map_peer(self, buffer: HCQBuffer) -> int:
+        cells = np.frombuffer(buffer.host_bytes(), np.uint8)
+        label = f"memory of {buffer.owner.name}"
+        self.device.space.map(buffer.address, cells, Rights.BOTH, label)
+        return buffer.address
+
+    def unmap_peer(self, buffer: HCQBuffer) -> None:
+        self.device.space.unmap(buffer.address)
+
+    def map_host(self, address: int, nbytes: int) -> int:
+        key = (address, nbytes)
+        if key not in self._host:
+            block = (ctypes.c_uint8 * nbytes).from_address(address)
+            cells = np.ctypeslib.as_array(block)
+            self.device.space.map(address, cells, Rights.BOTH, "memory of the host")
+        self._host[key] = self._host.get(key, 0) + 1
+        return address
+
+    def unmap_host(self, address: int, nbytes: int) -> None:
+        key = (address, nbytes)
+        self._host[key] -= 1
+        if not self._host[key]:
+            del self._host[key]
+            self.device.space.unmap(address)
+            self.device.machine.races.forget(address, nbytes)
+
+    def limit(self) -> int:
+        return MEMORY_BYTES

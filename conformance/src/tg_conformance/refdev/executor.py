@@ -1,0 +1,233 @@
+"""REF's hardware: queues that execute packets out of the real rings in memory."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg_conformance.refdev.faults import planted
+from tg_conformance.refdev.packets import LENGTHS, READ, WRITE, Image, Opcode, unpack_image
+from tg_core.backend import DeviceError, EmulatedQueue, PacketFault, Rights, TGError
+
+if TYPE_CHECKING:
+    from tg_conformance.refdev.device import RefDevice
+    from tg_core.backend import AddressSpace, Machine, QueueDescription
+
+__all__ = ["RefExecutor"]
+
+
+class RefExecutor(EmulatedQueue):
+    """One queue.
+
+    Args:
+        device: whose.
+        kind: `COMPUTE` or `COPY`.
+        index: which of that kind.
+        memory: its ring and words.
+    """
+
+    def __init__(self, device: RefDevice, kind: str, index: int, memory: QueueDescription) -> None:
+        self.name = f"{device.name} {kind}:{index}"
+        self.kind = kind
+        self.space: AddressSpace = device.space
+        self.machine: Machine = device.machine
+        self.races = device.machine.races
+        self.bits = device.SIGNAL_BITS
+        self.ring = memory.ring.opaque.address
+        self.ring_words = memory.ring.size
+        self.doorbell = memory.doorbell.opaque.address
+        self.read_ptr = memory.read_ptr.opaque.address
+        self.read = self.pushed = 0
+        self.indirect: tuple[int, int] | None = None
+        """Address of the next packet of an INDIRECT, and where it ends."""
+        self.packets = 0
+        self.fault = None
+        self._images: dict[bytes, Image] = {}
+        self._last_arguments: list[int] = []
+
+    def look(self) -> None:
+        pushed = self.space.word(self.doorbell, 8)
+        if pushed != self.pushed:
+            # The doorbell gives away what the host had done before it.
+            self.pushed = pushed
+            self.races.join(self.name, self.races.snapshot())
+
+    def ready(self) -> bool:
+        packet = self._peek()
+        if packet is None:
+            return False
+        if packet[0] >> 16 == Opcode.EXEC and planted("hang"):
+            return False
+        if packet[0] >> 16 != Opcode.WAIT or len(packet) != LENGTHS[Opcode.WAIT]:
+            return True
+        return self._satisfied(packet)
+
+    def step(self) -> None:
+        packet = self._peek()
+        assert packet is not None
+        try:
+            opcode = Opcode(packet[0] >> 16)
+        except ValueError:
+            raise PacketFault(f"{self._place()}: no opcode {packet[0] >> 16:#x}") from None
+        if packet[0] & 0xFFFF != LENGTHS[opcode] or len(packet) != LENGTHS[opcode]:
+            raise PacketFault(
+                f"{self._place()}: {opcode.name} of {packet[0] & 0xFFFF} words, "
+                f"expected {LENGTHS[opcode]}"
+            )
+        self._HANDLERS[opcode](self, packet)
+        self.packets += 1
+        self._skip(opcode)
+
+    def state(self) -> str:
+        packet = self._peek()
+        if packet is None:
+            return f"idle after {self.packets} packets"
+        name = Opcode(packet[0] >> 16).name if packet[0] >> 16 in LENGTHS else "unknown"
+        detail = ""
+        if name == "WAIT" and len(packet) == LENGTHS[Opcode.WAIT]:
+            address, wanted = _wide(packet, 1), _wide(packet, 3)
+            detail = f" for {wanted} at {address:#x}, which is {self._signal(address)}"
+        return f"at {name}{detail}, {self._place()}"
+
+    def _place(self) -> str:
+        where = f"ring word {self.read % self.ring_words}"
+        if self.indirect is not None:
+            where += f", commands at {self.indirect[0]:#x}"
+        return f"{self.name} packet {self.packets} ({where})"
+
+    def _peek(self) -> list[int] | None:
+        """Return the words of the next packet, or None if there is none."""
+        if self.indirect is not None:
+            address, end = self.indirect
+            head = self.space.word(address, 4)
+            nbytes = min(4 * max(head & 0xFFFF, 1), end - address)
+            cells = self.space.access(address, nbytes, Rights.READ)
+            words: list[int] = cells.view(np.uint32).tolist()
+            return words
+        if self.read == self.pushed:
+            return None
+        head = self._ring_word(0)
+        count = min(max(head & 0xFFFF, 1), self.pushed - self.read)
+        return [self._ring_word(i) for i in range(count)]
+
+    def _ring_word(self, offset: int) -> int:
+        place = self.read + offset
+        if planted("ring wrap off by one") and place >= self.ring_words:
+            place += 1
+        return self.space.word(self.ring + 4 * (place % self.ring_words), 4)
+
+    def _skip(self, opcode: Opcode) -> None:
+        """Go on to the next packet."""
+        if opcode is Opcode.INDIRECT:
+            return
+        if self.indirect is not None:
+            address, end = self.indirect
+            address += 4 * LENGTHS[opcode]
+            self.indirect = (address, end) if address < end else None
+            if self.indirect is None:
+                self._pop(LENGTHS[Opcode.INDIRECT])
+            return
+        self._pop(LENGTHS[opcode])
+
+    def _pop(self, words: int) -> None:
+        self.read += words
+        self.space.set_word(self.read_ptr, 8, self.read)
+
+    def _satisfied(self, packet: list[int]) -> bool:
+        return self._signal(_wide(packet, 1)) >= _wide(packet, 3) & self._mask
+
+    @property
+    def _mask(self) -> int:
+        return (1 << self.bits) - 1
+
+    def _signal(self, address: int) -> int:
+        return self.space.word(address, 8) & self._mask
+
+    def _host(self, address: int, nbytes: int, right: Rights) -> int:
+        """Return where bytes are in this process: what aliases have in common."""
+        return int(self.space.access(address, nbytes, right).ctypes.data)
+
+    def _indirect(self, packet: list[int]) -> None:
+        if self.indirect is not None:
+            raise PacketFault(f"{self._place()}: INDIRECT inside of INDIRECT")
+        address, words = _wide(packet, 1), packet[3]
+        if words == 0:
+            raise PacketFault(f"{self._place()}: INDIRECT of no words")
+        self.space.access(address, 4 * words, Rights.READ)
+        self.indirect = (address, address + 4 * words)
+
+    def _exec(self, packet: list[int]) -> None:
+        if self.kind != "COMPUTE":
+            raise PacketFault(f"{self._place()}: EXEC on a copy queue")
+        data = self.space.access(_wide(packet, 1), packet[3], Rights.READ).tobytes()
+        image = self._images.get(data)
+        if image is None:
+            image = self._images[data] = unpack_image(data)
+        count = len(image.buffers) + image.variables
+        raw = self.space.access(_wide(packet, 4), 8 * count, Rights.READ) if count else b""
+        words = np.frombuffer(bytes(raw), np.int64).tolist()
+        if planted("stale arguments") and len(self._last_arguments) == len(words):
+            words, self._last_arguments = self._last_arguments, words
+        else:
+            self._last_arguments = words
+        buffers: list[Any] = []
+        ranges: list[tuple[int, int, bool]] = []
+        for (nbytes, rights), address in zip(image.buffers, words):
+            if rights & READ:
+                cells = self.space.access(address, nbytes, Rights.READ)
+            if rights & WRITE:
+                cells = self.space.access(address, nbytes, Rights.WRITE)
+            buffers.append(cells)
+            ranges.append((int(cells.ctypes.data), nbytes, bool(rights & WRITE)))
+        what = f"kernel {image.name}, packet {self.packets}"
+        self.races.access(self.name, what, ranges)
+        values = tuple(words[len(image.buffers) :])
+        try:
+            image.program(buffers, values, tuple(packet[6:9]), tuple(packet[9:12]))
+        except (TGError, DeviceError) as error:
+            raise PacketFault(f"{self._place()}: {error}") from error
+
+    def _copy(self, packet: list[int]) -> None:
+        nbytes = _wide(packet, 5)
+        if planted("copy cut"):
+            nbytes -= 1
+        target = self.space.access(_wide(packet, 1), nbytes, Rights.WRITE)
+        source = self.space.access(_wide(packet, 3), nbytes, Rights.READ)
+        ends = [(int(source.ctypes.data), nbytes, False), (int(target.ctypes.data), nbytes, True)]
+        self.races.access(self.name, f"copy, packet {self.packets}", ends)
+        target[:] = source
+
+    def _barrier(self, packet: list[int]) -> None:
+        pass
+
+    def _wait(self, packet: list[int]) -> None:
+        self.races.acquire(self.name, self._host(_wide(packet, 1), 8, Rights.READ))
+
+    def _time(self, packet: list[int]) -> None:
+        now = time.perf_counter_ns()
+        if planted("timestamps swapped"):
+            now = (1 << 62) - now
+        self.space.set_word(_wide(packet, 1), 8, now)
+
+    def _store(self, packet: list[int]) -> None:
+        address, value = _wide(packet, 1), _wide(packet, 3)
+        if planted("lost store"):
+            return
+        self.races.release(self.name, self._host(address, 8, Rights.WRITE))
+        self.space.set_word(address, 8, value & self._mask)
+
+    _HANDLERS = {
+        Opcode.INDIRECT: _indirect,
+        Opcode.EXEC: _exec,
+        Opcode.COPY: _copy,
+        Opcode.BARRIER: _barrier,
+        Opcode.WAIT: _wait,
+        Opcode.TIME: _time,
+        Opcode.STORE: _store,
+    }
+
+
+def _wide(packet: list[int], at: int) -> int:
+    return packet[at] | packet[at + 1] << 32

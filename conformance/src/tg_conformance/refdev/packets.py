@@ -1,0 +1,113 @@
+"""The format of REF's packets, and of its kernel images.
+
+A packet is a header and operands, all words of 32 bits, little-endian. The header is
+`opcode << 16 | words`, with the header counted. Addresses and values of 64 bits take two words, the
+low one first.
+
+| opcode | operands | effect |
+|---|---|---|
+| `INDIRECT` | address, words | executes the packets at an address; not inside of another one |
+| `EXEC` | image, bytes, arguments, 3 global sizes, 3 local sizes | launches a kernel |
+| `COPY` | destination, source, bytes (64 bits) | copies |
+| `BARRIER` | | makes earlier writes visible |
+| `WAIT` | address, value (64 bits) | waits until the word there is at least the value |
+| `TIME` | address | writes the clock, 64 bits in ns |
+| `STORE` | address, value (64 bits) | writes a word |
+
+Arguments of a kernel are 64-bit words: the addresses of its buffers, then its variables.
+
+An image is a header `magic, buffers, variables, bytes of text` (32 bits each); for each buffer its
+length in bytes (64 bits) and its rights (64 bits: 1 read, 2 written); then the text, which is that
+of the interpreter.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tg_core.backend import InterpreterProgram, PacketFault, to_dtype
+
+if TYPE_CHECKING:
+    from tg_core.backend import ProgramInfo
+
+__all__ = ["LENGTHS", "Image", "Opcode", "header", "pack_image", "unpack_image"]
+
+
+class Opcode(enum.IntEnum):
+    """What a packet does."""
+
+    INDIRECT = 1
+    EXEC = 2
+    COPY = 3
+    BARRIER = 4
+    WAIT = 5
+    TIME = 6
+    STORE = 7
+
+
+LENGTHS = {
+    Opcode.INDIRECT: 4,
+    Opcode.EXEC: 12,
+    Opcode.COPY: 7,
+    Opcode.BARRIER: 1,
+    Opcode.WAIT: 5,
+    Opcode.TIME: 3,
+    Opcode.STORE: 5,
+}
+"""Words of each packet."""
+
+MAGIC = 0x4B464552
+READ, WRITE = 1, 2
+_HEAD = struct.Struct("<4I")
+_ARGUMENT = struct.Struct("<2Q")
+
+
+def header(opcode: Opcode) -> int:
+    """Return the first word of a packet."""
+    return int(opcode) << 16 | LENGTHS[opcode]
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel as the device sees it."""
+
+    name: str
+    buffers: tuple[tuple[int, int], ...]
+    """Length in bytes and rights of each."""
+    variables: int
+    program: InterpreterProgram
+
+
+def pack_image(text: bytes, info: ProgramInfo) -> bytes:
+    """Return the image of a kernel in the language of the interpreter."""
+    parsed = json.loads(text)
+    arguments = [parsed["nodes"][number] for number in parsed["arguments"]]
+    buffers = arguments[: len(info.params)]
+    parts = [_HEAD.pack(MAGIC, len(buffers), len(arguments) - len(buffers), len(text))]
+    for slot, (_, dtype, _, _, size) in zip(info.params, buffers, strict=True):
+        rights = READ * (slot in info.ins) | WRITE * (slot in info.outs)
+        parts.append(_ARGUMENT.pack(size * to_dtype(dtype).itemsize, rights or READ | WRITE))
+    return b"".join([*parts, text])
+
+
+def unpack_image(data: bytes) -> Image:
+    """Read an image.
+
+    Raises:
+        PacketFault: it is none.
+    """
+    if len(data) < _HEAD.size:
+        raise PacketFault(f"image of {len(data)} bytes, expected at least {_HEAD.size}")
+    magic, count, variables, length = _HEAD.unpack_from(data)
+    start = _HEAD.size + count * _ARGUMENT.size
+    if magic != MAGIC or start + length != len(data):
+        raise PacketFault(f"no image: magic {magic:#x}, {len(data)} bytes for {start + length}")
+    offsets = range(_HEAD.size, start, _ARGUMENT.size)
+    buffers = tuple(_ARGUMENT.unpack_from(data, offset) for offset in offsets)
+    text = data[start:]
+    name = json.loads(text)["name"]
+    return Image(name, buffers, variables, InterpreterProgram(name, text))
