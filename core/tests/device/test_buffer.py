@@ -154,3 +154,11 @@ def test_a_buffer_opens_its_device_once() -> None:
     buffer = Buffer("PYTHON", 8, dtypes.uint8).allocate()
     assert buffer.compiled is Device["PYTHON"]
     assert buffer.view(1, dtypes.uint8, 0).compiled is Device["PYTHON"]
+
+
+def test_a_read_only_target_invalid() -> None:
+    constant = bytes(4)
+    buffer = Buffer("PYTHON", 4, dtypes.uint8).copyin(b"abcd")
+    with pytest.raises(DeviceError, match="read-only"):
+        buffer.copyout(memoryview(constant))
+    assert constant == bytes(4)

@@ -175,10 +175,12 @@ class Buffer:
 
         Raises:
             ShapeError: the number of bytes differs.
-            DeviceError: the buffer is not allocated.
+            DeviceError: the buffer is not allocated, or the target is read-only.
         """
         view = memoryview(data).cast("B")
         self._check_length(view.nbytes, "copyout")
+        if view.readonly:
+            raise DeviceError(f"copyout on {self.device}: the target is read-only")
         if view.nbytes:
             self.compiled.allocator.copyout(view, self.opaque)
         return view
