@@ -127,6 +127,13 @@ def test_a_convolution_after_another(channels: int, size: int) -> None:
     check(got, convolved(first, v, 1, 1), channels * 9, (channels, size))
 
 
+def test_the_sum_of_two_convolutions() -> None:
+    x, w = uniform((2, 24, 14, 14)), uniform((40, 24, 3, 3), 4)
+    y, v = uniform((2, 12, 28, 28), 5), uniform((40, 12, 1, 1), 6)
+    got = on_cpu(x).conv2d(on_cpu(w), padding=1) + on_cpu(y).conv2d(on_cpu(v), stride=2)
+    check(got, convolved(x, w, 1, 1) + convolved(y, v, 2, 0), 24 * 9, "sum")
+
+
 def test_bits_do_not_depend_on_the_number_of_threads() -> None:
     a, b = on_cpu(uniform((100, 700))), on_cpu(uniform((700, 150), 4))
     x, w = on_cpu(uniform((2, 16, 28, 28))), on_cpu(uniform((32, 16, 3, 3), 4))

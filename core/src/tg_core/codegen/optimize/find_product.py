@@ -1,9 +1,9 @@
 """Recognise a reduction of products whose operands are each reused along loops of the other.
 
-`REDUCE(a * b, k..., ADD)` inside the loops of one END: the loops that only `a` changes with are its
-*rows*, those that only `b` changes with the *columns*, those of both the *batch*. Products of
-matrices are of this form, and so are convolutions, where the columns are the positions of the
-window.
+`REDUCE(a * b, k..., ADD)` inside the loops of one END, or several over the same of them: the loops
+that only `a` changes with are its *rows*, those that only `b` changes with the *columns*, those of
+both the *batch*. Products of matrices are of this form, and so are convolutions, where the columns
+are the positions of the window, and sums of two of them.
 """
 
 from __future__ import annotations
@@ -39,22 +39,45 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Product:
-    """A kernel of one product reduction and what is done with its result."""
+class Term:
+    """One reduction of products."""
 
-    end: UOp
-    """The END around the stores."""
     reduction: UOp
     """The REDUCE."""
     rows: Operand
     columns: Operand
     """The operand whose loops the output is contiguous along, where there is a choice."""
-    batch: tuple[UOp, ...]
-    """Output loops that both operands change with, or that are too far out to be worth a block."""
     reduced: tuple[UOp, ...]
     """Reduce loops, outermost first."""
+
+    @property
+    def depth(self) -> int:
+        """Elements of the reduction."""
+        return math.prod(_size(r) for r in self.reduced)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A kernel of product reductions over the same rows and columns, and what is done with them."""
+
+    end: UOp
+    """The END around the stores."""
+    terms: tuple[Term, ...]
+    """The reductions, the one of most work first."""
+    batch: tuple[UOp, ...]
+    """Output loops that both operands change with, or that are too far out to be worth a block."""
     rest: tuple[UOp, ...]
-    """Output loops that the product does not change with."""
+    """Output loops that the products do not change with."""
+
+    @property
+    def rows(self) -> Operand:
+        """The rows' operand of the first term."""
+        return self.terms[0].rows
+
+    @property
+    def columns(self) -> Operand:
+        """The columns' operand of the first term."""
+        return self.terms[0].columns
 
 
 def _size(rng: UOp) -> int:
@@ -110,26 +133,9 @@ def _without_far_loops(operand: Operand, enough: int) -> Operand:
     return replace(operand, ranges=operand.ranges[kept:])
 
 
-def find_product(sink: UOp, enough: int) -> Product | None:
-    """Return the product that a kernel consists of, None when it is another kernel.
-
-    Args:
-        sink: a kernel whose ranges each belong to one loop.
-        enough: size of rows or columns beyond which loops further out are batch.
-    """
-    reductions = [n for n in sink.toposort() if n.op is Ops.REDUCE]
-    if len(reductions) != 1 or len(sink.src) != 1 or sink.src[0].op is not Ops.END:
-        return None
-    end, reduction = sink.src[0], reductions[0]
+def _term(reduction: UOp, end: UOp, enough: int) -> Term | None:
     value, loops = reduction.src[0], closed_ranges(end)
     if reduction.arg is not Ops.ADD or value.op is not Ops.MUL or value.dtype is dtypes.bool:
-        return None
-    reduced = closed_ranges(reduction)
-    if any(constant_size(r) is None for r in (*loops, *reduced)):
-        return None
-    if any(r not in loops for r in reduction.ranges) or any(
-        n.op is Ops.STORE and n.src[0].op is not Ops.INDEX for n in sink.toposort()
-    ):
         return None
     first, second = value.src
     if not _is_simple(first) or not _is_simple(second):
@@ -139,9 +145,46 @@ def find_product(sink: UOp, enough: int) -> Product | None:
         return None
     if _stored_along(end, left) and not _stored_along(end, right):
         left, right = right, left
-    rows = _without_far_loops(left, enough)
-    columns = _without_far_loops(right, enough)
-    blocked = (*rows.ranges, *columns.ranges)
-    batch = tuple(r for r in loops if r in reduction.ranges and r not in blocked)
-    rest = tuple(r for r in loops if r not in reduction.ranges)
-    return Product(end, reduction, rows, columns, batch, reduced, rest)
+    rows, columns = _without_far_loops(left, enough), _without_far_loops(right, enough)
+    return Term(reduction, rows, columns, closed_ranges(reduction))
+
+
+def _depth(term: Term) -> int:
+    return term.depth
+
+
+def find_product(sink: UOp, enough: int) -> Product | None:
+    """Return the products that a kernel consists of, None when it is another kernel.
+
+    Args:
+        sink: a kernel whose ranges each belong to one loop.
+        enough: size of rows or columns beyond which loops further out are batch.
+    """
+    nodes = sink.toposort()
+    reductions = [n for n in nodes if n.op is Ops.REDUCE]
+    if not reductions or len(sink.src) != 1 or sink.src[0].op is not Ops.END:
+        return None
+    end, loops = sink.src[0], closed_ranges(sink.src[0])
+    if any(constant_size(n) is None for n in nodes if n.op is Ops.RANGE):
+        return None
+    if any(n.op is Ops.STORE and n.src[0].op is not Ops.INDEX for n in nodes):
+        return None
+    terms: list[Term] = []
+    for reduction in reductions:
+        term = _term(reduction, end, enough)
+        if term is None or any(r not in loops for r in reduction.ranges):
+            return None
+        terms.append(term)
+    terms.sort(key=_depth, reverse=True)
+    main = terms[0]
+    mine = set(main.reduction.ranges)
+    for term in terms[1:]:
+        same = term.rows.ranges == main.rows.ranges and term.columns.ranges == main.columns.ranges
+        if not same or set(term.reduction.ranges) != mine:
+            return None
+        if term.reduction.dtype is not main.reduction.dtype:
+            return None
+    blocked = (*main.rows.ranges, *main.columns.ranges)
+    batch = tuple(r for r in loops if r in mine and r not in blocked)
+    rest = tuple(r for r in loops if r not in mine)
+    return Product(end, tuple(terms), batch, rest)

@@ -28,10 +28,16 @@ from typing import TYPE_CHECKING, Final
 
 from tg_core.codegen.optimize.api import Opt, OptKind
 from tg_core.codegen.optimize.apply_opts import apply_opts
-from tg_core.codegen.optimize.choose_blocks import Blocks, Shape, choose_blocks
-from tg_core.codegen.optimize.find_product import Operand, Product, find_product
+from tg_core.codegen.optimize.choose_blocks import Blocks, Shape, choose_blocks, choose_depth
+from tg_core.codegen.optimize.find_product import Operand, Product, Term, find_product
 from tg_core.codegen.optimize.split_border import Border
-from tg_core.codegen.utils import constant_size, map_graph, next_range_id, substitute_open
+from tg_core.codegen.utils import (
+    constant_size,
+    map_graph,
+    next_range_id,
+    substitute_open,
+    with_sources,
+)
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import AxisType, Ops, UOp, graph_rewrite
 from tg_core.uop.symbolic import symbolic
@@ -48,15 +54,26 @@ _LONGEST_UNIT: Final = 128
 
 
 @dataclass(frozen=True)
+class Steps:
+    """How the reduction of one term is divided into blocks."""
+
+    term: Term
+    divided: int
+    """Position of the reduce loop that is divided; those before it run around the blocks."""
+    unit: int
+    """Elements of the loops inside of it."""
+    depth: int
+    """Elements of a block, a multiple of the unit."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """A product with the sizes of its blocks."""
 
     product: Product
     blocks: Blocks
-    divided: int
-    """Position of the reduce loop that is divided; those before it run around the blocks."""
-    row_group: int
-    column_group: int
+    steps: tuple[Steps, ...]
+    """How each term is reduced."""
     lanes: int
 
 
@@ -87,16 +104,11 @@ def plan_packing(sink: UOp, renderer: Renderer) -> Plan | None:
     product = find_product(sink, _ENOUGH)
     if product is None:
         return None
-    dtype = product.reduction.dtype
+    dtype = product.terms[0].reduction.dtype
     if dtype not in renderer.native_dtypes or dtypes.is_weak(dtype):
         return None
     lanes = renderer.vector_bytes // dtype.itemsize
-    sizes = [_size(r) for r in product.reduced]
-    divided = 0
-    while math.prod(sizes[divided + 1 :]) > _LONGEST_UNIT:
-        divided += 1
-    unit = math.prod(sizes[divided + 1 :])
-    rows, columns, depth = product.rows.size, product.columns.size, math.prod(sizes)
+    rows, columns, depth = product.rows.size, product.columns.size, product.terms[0].depth
     batch = math.prod(_size(r) for r in product.batch)
     if min(rows, columns) < _FEWEST_ROWS or depth < _FEWEST_REDUCED or columns < lanes // 2:
         return None
@@ -113,12 +125,27 @@ def plan_packing(sink: UOp, renderer: Renderer) -> Plan | None:
         row_group=1,
         column_group=_group(product.columns, lanes),
     )
-    blocks = choose_blocks(shape, unit, sizes[divided], renderer.shared_bytes)
+    divided, unit, size = _divided(product.terms[0])
+    blocks = choose_blocks(shape, unit, size, renderer.shared_bytes // len(product.terms))
     if blocks is None:
         return None
-    row_group = _group(product.rows, blocks.tile_rows)
-    column_group = _group(product.columns, blocks.tile_columns)
-    return Plan(product, blocks, divided, row_group, column_group, lanes)
+    steps = [Steps(product.terms[0], divided, unit, blocks.depth)]
+    for term in product.terms[1:]:
+        divided, unit, size = _divided(term)
+        if unit > blocks.depth:
+            return None
+        most = min(choose_depth(size, blocks.tile_columns * unit, dtype.itemsize), size)
+        steps.append(Steps(term, divided, unit, min(most, blocks.depth // unit) * unit))
+    return Plan(product, blocks, tuple(steps), lanes)
+
+
+def _divided(term: Term) -> tuple[int, int, int]:
+    """Return which reduce loop to divide, how many elements are inside of it, and its size."""
+    sizes = [_size(r) for r in term.reduced]
+    divided = 0
+    while math.prod(sizes[divided + 1 :]) > _LONGEST_UNIT:
+        divided += 1
+    return divided, math.prod(sizes[divided + 1 :]), sizes[divided]
 
 
 def least(left: UOp, right: UOp) -> UOp:
@@ -129,10 +156,17 @@ def least(left: UOp, right: UOp) -> UOp:
 class _Side:
     """One operand's blocks: its grid index, its panels, and how packing walks its loops."""
 
-    def __init__(self, operand: Operand, block: int, tile: int, group: int) -> None:
-        self.operand, self.block, self.tile, self.group = operand, block, tile, group
+    def __init__(self, operand: Operand, block: int, tile: int) -> None:
+        self.operand, self.block, self.tile = operand, block, tile
+        self.group = _group(operand, tile)
         self.chunks = math.ceil(operand.size / block)
         self.grid: UOp = UOp.const(0)
+
+    def of(self, operand: Operand) -> _Side:
+        """Return the same blocks of another term's operand."""
+        other = _Side(operand, self.block, self.tile)
+        other.grid = self.grid
+        return other
 
     def panels(self) -> UOp:
         """Return how many panels the chunk has."""
@@ -186,14 +220,16 @@ class _Packer:
     def __init__(self, sink: UOp, plan: Plan) -> None:
         self.plan = plan
         self.next_id = next_range_id(sink)
+        self.next_slot = 0
         product, blocks = plan.product, plan.blocks
-        self.dtype = product.reduction.dtype
-        self.rows = _Side(product.rows, blocks.rows, blocks.tile_rows, plan.row_group)
-        self.columns = _Side(
-            product.columns, blocks.columns, blocks.tile_columns, plan.column_group
-        )
-        self.depth = blocks.depth
-        self.unit = math.prod(_size(r) for r in product.reduced[plan.divided + 1 :])
+        self.dtype = product.terms[0].reduction.dtype
+        self.rows = _Side(product.rows, blocks.rows, blocks.tile_rows)
+        self.columns = _Side(product.columns, blocks.columns, blocks.tile_columns)
+
+    def scratch(self, size: int) -> UOp:
+        """Return new scratch memory."""
+        self.next_slot += 1
+        return UOp.local(size, self.dtype, self.next_slot - 1)
 
     def loop(self, size: UOp | int, kind: AxisType = AxisType.LOOP) -> UOp:
         """Return a new RANGE."""
@@ -210,13 +246,13 @@ class _Packer:
                 ranges.append(side.grid)
         return batch, ranges
 
-    def reduction_blocks(self) -> tuple[dict[UOp, UOp], list[UOp], UOp, UOp]:
-        """Divide the reduction; return the values of the outer loops, the loops over blocks, and
+    def reduction_blocks(self, steps: Steps) -> tuple[dict[UOp, UOp], list[UOp], UOp, UOp]:
+        """Divide a reduction; return the values of the outer loops, the loops over blocks, and
         first value and number of values of the divided loop in a block.
         """
-        product = self.plan.product
-        outer = {r: self.loop(r.src[0]) for r in product.reduced[: self.plan.divided]}
-        size, length = _size(product.reduced[self.plan.divided]), self.depth // self.unit
+        reduced = steps.term.reduced
+        outer = {r: self.loop(r.src[0]) for r in reduced[: steps.divided]}
+        size, length = _size(reduced[steps.divided]), steps.depth // steps.unit
         count = math.ceil(size / length)
         loops = list(outer.values())
         if count == 1:
@@ -228,19 +264,17 @@ class _Packer:
             left = least(left, UOp.const(size) - start)
         return outer, [*loops, block], start, left
 
-    def pack(
-        self, side: _Side, slot: int, given: dict[UOp, UOp], start: UOp, count: UOp
-    ) -> tuple[UOp, UOp]:
-        """Return the scratch memory of an operand, and the loops that fill it."""
-        product = self.plan.product
-        scratch = UOp.local(side.block * self.depth, self.dtype, slot)
+    def pack(self, side: _Side, steps: Steps, given: dict[UOp, UOp], start: UOp, count: UOp) -> UOp:
+        """Return the scratch memory of an operand, once the loops before have filled it."""
+        reduced = steps.term.reduced
+        scratch = self.scratch(side.block * steps.depth)
         panel = self.loop(side.panels())
         groups, width = side.tile // side.group, side.group
         inner = self.loop(count)
         loops = [panel, inner]
-        values = {**given, product.reduced[self.plan.divided]: start + inner}
+        values = {**given, reduced[steps.divided]: start + inner}
         step = inner
-        for rng in product.reduced[self.plan.divided + 1 :]:
+        for rng in reduced[steps.divided + 1 :]:
             own = self.loop(rng.src[0])
             loops.append(own)
             values[rng] = own
@@ -253,24 +287,28 @@ class _Packer:
             lane = self.loop(width, AxisType.VECTOR)
             loops.append(lane)
         values.update(side.places(panel * groups + group, lane))
-        position = (panel * self.depth + step) * side.tile + group * width + lane
+        position = (panel * steps.depth + step) * side.tile + group * width + lane
         value = substitute_open(side.operand.value, values)
-        return scratch, scratch.index(position).store(value).end(*loops)
+        return scratch.after(scratch.index(position).store(value).end(*loops))
 
-    def multiply(
-        self, a: UOp, b: UOp, c: UOp, count: UOp, loops: list[UOp], filled: UOp | None
-    ) -> UOp:
-        """Return the loops over tiles, inside of the loops over blocks."""
+    def multiply(self, steps: Steps, batch: dict[UOp, UOp]) -> UOp:
+        """Return the scratch memory of a term's results, once all blocks are reduced."""
+        outer, loops, start, count = self.reduction_blocks(steps)
+        given = {**batch, **outer}
+        a = self.pack(self.rows.of(steps.term.rows), steps, given, start, count)
+        b = self.pack(self.columns.of(steps.term.columns), steps, given, start, count)
+        c = self.scratch(self.rows.block * self.columns.block)
+        filled = self.clear(c) if loops else None
         rows, columns = self.rows, self.columns
         right = self.loop(columns.panels())
         left = self.loop(rows.panels())
         height = self.loop(rows.tile, AxisType.UPCAST)
         vector = self.loop(columns.tile // self.plan.lanes, AxisType.UPCAST)
         lane = self.loop(self.plan.lanes, AxisType.VECTOR)
-        step = self.loop(count * self.unit, AxisType.REDUCE)
+        step = self.loop(count * steps.unit, AxisType.REDUCE)
         column = vector * self.plan.lanes + lane
-        one = a.index((left * self.depth + step) * rows.tile + height).load()
-        other = b.index((right * self.depth + step) * columns.tile + column).load()
+        one = a.index((left * steps.depth + step) * rows.tile + height).load()
+        other = b.index((right * steps.depth + step) * columns.tile + column).load()
         total = UOp(Ops.REDUCE, (UOp(Ops.MUL, (one, other)), step), Ops.ADD)
         position = (left * rows.tile + height) * columns.block + right * columns.tile + column
         if filled is not None:
@@ -278,7 +316,7 @@ class _Packer:
             # after the loops, so that no round reads before the one that precedes it
             total = UOp(Ops.ADD, (total, c.after(filled, *loops).index(position).load()))
         tiles = c.index(position).store(total).end(right, left, height, vector, lane)
-        return tiles.end(*loops) if loops else tiles
+        return c.after(tiles.end(*loops))
 
     def clear(self, c: UOp) -> UOp:
         """Return the loops that set the results to zero."""
@@ -291,21 +329,17 @@ class _Packer:
         """Return the kernel in blocks."""
         product = self.plan.product
         batch, grid = self.grid()
-        outer, loops, start, count = self.reduction_blocks()
-        given = {**batch, **outer}
-        a, filled_a = self.pack(self.rows, 0, given, start, count)
-        b, filled_b = self.pack(self.columns, 1, given, start, count)
-        c = UOp.local(self.rows.block * self.columns.block, self.dtype, 2)
-        filled = self.clear(c) if loops else None
-        done = self.multiply(a.after(filled_a), b.after(filled_b), c, count, loops, filled)
         row, column = self.loop(self.rows.extent()), self.loop(self.columns.extent())
-        result = c.after(done).index(row * self.columns.block + column).load()
+        position = row * self.columns.block + column
+        results = {
+            steps.term.reduction: self.multiply(steps, batch).index(position).load()
+            for steps in self.plan.steps
+        }
         values = {**batch, **self.rows.place(row), **self.columns.place(column)}
 
         def visit(node: UOp, src: tuple[UOp, ...]) -> UOp:
-            if node is product.reduction:
-                return result
-            return node if src == node.src else UOp(node.op, src, node.arg, node.tag)
+            found = results.get(node)
+            return with_sources(node, src) if found is None else found
 
         body = substitute_open(map_graph(product.end.src[0], visit), values)
         stored = body.end(*grid, row, column, *product.rest)
