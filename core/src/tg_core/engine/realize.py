@@ -34,7 +34,9 @@ class LinkedLinear:
     def __init__(self, linear: UOp) -> None:
         compiled = compile_calls(linear)
         self.linear, self.parameters = parametrize([(compiled, _GIVEN, _declared)])
-        self.steps: list[Step] = [step_of(call, {}) for call in self.linear.src]
+        # Calls for hardware queues go there in batches from the first run on.
+        first = batch(self.linear, len(self.linear.src) + 1)
+        self.steps: list[Step] = [step_of(call, {}) for call in first.src]
         self.runs = 0
 
     def run(self, arguments: Sequence[Buffer | int]) -> None:

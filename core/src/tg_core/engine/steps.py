@@ -10,9 +10,13 @@ from tg_core.device import Buffer, GlobalCounters, copy_buffer
 from tg_core.engine.report import kernel_rates, report_copy, report_kernel
 from tg_core.hcq import (
     LaunchSize,
+    LinkedSubmits,
+    batch,
     call_device,
     is_batch,
+    is_queue_batch,
     link_batch,
+    link_submits,
     load_program,
     parse_argument,
     resolve,
@@ -120,7 +124,86 @@ class BatchStep:
                 step.run(own)
 
 
-Step = KernelStep | CopyStep | BatchStep
+class QueueStep:
+    """Calls that go to hardware queues, all with one native call, unless each is to be seen by
+    itself.
+
+    Args:
+        call: a batch of queue calls.
+        fixed: storage that is the same at every run, by slot.
+    """
+
+    def __init__(self, call: UOp, fixed: Mapping[int, Buffer]) -> None:
+        self.call, self.fixed = call, fixed
+        self.linked = link_submits(call, fixed)
+        self.slots = [parameter.arg.slot for parameter in call.src[1:]]
+        self._singles: list[QueueStep] | None = None
+        self._timed: LinkedSubmits | None = None
+
+    def run(self, arguments: Sequence[Buffer | int]) -> None:
+        """Give everything to the queues."""
+        calls = self.call.src[0].src
+        timed = DEBUG.value >= 2 or PROFILE.value > 0
+        if len(calls) == 1 and timed:
+            self._run_timed(arguments)
+            return
+        if (timed or JIT.value == 2) and len(calls) > 1:
+            self._run_singly(arguments)
+        elif not self.linked.run(arguments):
+            self._run_aliased(arguments)
+
+    def _run_singly(self, arguments: Sequence[Buffer | int]) -> None:
+        if self._singles is None:
+            linear = UOp(Ops.LINEAR, self.call.src[0].src)
+            self._singles = [
+                QueueStep(single, {}) for call in linear.src for single in batch(linear.replace(src=(call,))).src
+            ]
+        own = [arguments[slot] for slot in self.slots]
+        for step in self._singles:
+            step.run(own)
+
+    def _run_aliased(self, arguments: Sequence[Buffer | int]) -> None:
+        """Run on storage of which parts overlap: the order of calls must follow from that."""
+        if len(self.call.src[0].src) > 1:
+            self._run_singly(arguments)
+            return
+        fixed = {slot: a for slot in self.slots if isinstance(a := arguments[slot], Buffer)}
+        link_submits(self.call, fixed).run(arguments)
+
+    def _run_timed(self, arguments: Sequence[Buffer | int]) -> None:
+        if self._timed is None:
+            self._timed = link_submits(self.call, self.fixed, timed=True)
+        started = time.perf_counter()
+        if not self._timed.run(arguments, wait=True):
+            self._run_aliased(arguments)
+            return
+        ((begin, end),) = self._timed.times()
+        (call,) = self.call.src[0].src
+        _report(call, end - begin, started, [arguments[slot] for slot in self.slots])
+
+
+def _report(
+    call: UOp, seconds: float, started: float, arguments: Sequence[Buffer | int]
+) -> None:
+    """Report a call that was timed by its device."""
+    if call.src[0].op is Ops.COPY:
+        destination, source = (resolve(parse_argument(call.src[i]), arguments) for i in (1, 2))
+        if PROFILE.value:
+            ends = {"from": source.device, "to": destination.device, "bytes": destination.nbytes}
+            add_event("copy", "copy", started, seconds, ends)
+        if DEBUG.value >= 2:
+            report_copy(destination, source, seconds)
+        return
+    info: ProgramInfo = call.src[0].arg
+    GlobalCounters.time_sum += seconds
+    device = call_device(call)
+    if PROFILE.value:
+        add_event(info.name, "kernel", started, seconds, kernel_rates(device, info, seconds))
+    if DEBUG.value >= 2:
+        report_kernel(device, info, seconds)
+
+
+Step = KernelStep | CopyStep | BatchStep | QueueStep
 
 
 def step_of(call: UOp, fixed: Mapping[int, Buffer]) -> Step:
@@ -130,6 +213,8 @@ def step_of(call: UOp, fixed: Mapping[int, Buffer]) -> Step:
         call: a batch, or the call of a program or copy.
         fixed: storage that is the same at every run, by slot.
     """
+    if is_queue_batch(call):
+        return QueueStep(call, fixed)
     if is_batch(call):
         return BatchStep(call, fixed)
     return CopyStep(call) if call.src[0].op is Ops.COPY else KernelStep(call)

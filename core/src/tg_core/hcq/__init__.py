@@ -3,38 +3,55 @@
 | stage | file |
 |---|---|
 | storage becomes parameters | `parametrize` |
+| which calls a hardware queue takes | `enqueue` |
 | runs of calls become batches | `batch` |
+| what a call must come after | `dependencies` |
+| a batch of queue calls becomes operations of queues | `submits` |
 | a batch becomes words and a host program | `encode` |
 | the host program is compiled for the runtime device | `compile` |
-| words known in advance are written | `link` |
-| inputs are filled in, the host program is called | `run` |
+| words known in advance are written | `link`, `link_queues` |
+| inputs are filled in, the host program is called | `run`, `run_queues` |
 """
 
 from tg_core.hcq.arguments import Argument, base_of, call_device, parse_argument, resolve
-from tg_core.hcq.batch import batch, is_batch
+from tg_core.hcq.batch import batch, is_batch, is_queue_batch
 from tg_core.hcq.compile import compiled_host_program, provide_host_program, runtime_device
+from tg_core.hcq.dependencies import DependencyTracker, Range
 from tg_core.hcq.encode import host_program
+from tg_core.hcq.enqueue import QueueName, queue_of
 from tg_core.hcq.launch_size import LaunchSize
 from tg_core.hcq.link import link_batch
+from tg_core.hcq.link_queues import link_submits
 from tg_core.hcq.parametrize import parametrize
 from tg_core.hcq.programs import load_program
 from tg_core.hcq.run import LinkedBatch
+from tg_core.hcq.run_queues import LinkedSubmits
+from tg_core.hcq.submits import Submits, schedule_submits
 
 __all__ = [
     "Argument",
+    "DependencyTracker",
     "LaunchSize",
     "LinkedBatch",
+    "LinkedSubmits",
+    "QueueName",
+    "Range",
+    "Submits",
     "base_of",
     "batch",
     "call_device",
     "compiled_host_program",
     "host_program",
     "is_batch",
+    "is_queue_batch",
     "link_batch",
+    "link_submits",
     "load_program",
     "parametrize",
     "parse_argument",
     "provide_host_program",
+    "queue_of",
     "resolve",
     "runtime_device",
+    "schedule_submits",
 ]

@@ -1,5 +1,5 @@
 """LINEAR of compiled calls -> LINEAR in which runs of calls that one host program can make are one
-call.
+call: native functions of this process, or calls that go to hardware queues.
 
 A batch is `CALL(LINEAR(calls...), parameters...)`; its body numbers its own parameters. Every other
 call stays as it is and ends the batch before it.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tg_core.device import Device
 from tg_core.errors import ScheduleError
 from tg_core.hcq.arguments import base_of, call_device
+from tg_core.hcq.enqueue import queue_of
 from tg_core.hcq.parametrize import parametrize
 from tg_core.plugins import Capability
 from tg_core.uop.ops import CallInfo, Ops, UOp
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg_core.uop.ops import ProgramInfo
+
+HOST_CALLS = "host_calls"
+QUEUES = "queues"
 
 
 def is_host_call(call: UOp) -> bool:
@@ -39,38 +43,50 @@ def is_batch(call: UOp) -> bool:
     return call.src[0].op is Ops.LINEAR
 
 
+def is_queue_batch(call: UOp) -> bool:
+    """Tell whether a call is a batch for hardware queues."""
+    return is_batch(call) and isinstance(call.arg, CallInfo) and call.arg.name == QUEUES
+
+
+def _kind_of(call: UOp) -> str | None:
+    """Return which kind of batch takes a call, or None."""
+    if queue_of(call) is not None:
+        return QUEUES
+    return HOST_CALLS if is_host_call(call) else None
+
+
 def batch(linear: UOp, least: int = 1) -> UOp:
-    """Join maximal runs of host calls.
+    """Join maximal runs of calls of one kind.
 
     Args:
         linear: of calls over parameters.
-        least: shorter runs stay single calls.
+        least: shorter runs of host calls stay single calls.
     """
     joined: list[UOp] = []
     run: list[UOp] = []
-    joins: dict[tuple[UOp, str], bool] = {}
+    kinds: dict[tuple[UOp, ...], str | None] = {}
+    current: str | None = None
 
     def finish() -> None:
-        if len(run) < least:
+        if current is None or (current == HOST_CALLS and len(run) < least):
             joined.extend(run)
         elif run:
-            joined.append(_batch_of(run))
+            joined.append(_batch_of(run, current))
         run.clear()
 
     for call in linear.src:
-        key = call.src[0], call_device(call)
-        if key not in joins:
-            joins[key] = is_host_call(call)
-        if joins[key]:
-            run.append(call)
-        else:
+        key = call.src[:3] if call.src[0].op is Ops.COPY else call.src[:2]
+        if key not in kinds:
+            kinds[key] = _kind_of(call)
+        if kinds[key] != current:
             finish()
-            joined.append(call)
+            current = kinds[key]
+        run.append(call)
     finish()
     return UOp(Ops.LINEAR, tuple(joined))
 
 
-def _batch_of(calls: list[UOp]) -> UOp:
+def _batch_of(calls: list[UOp], kind: str) -> UOp:
     parameters: dict[int, UOp] = {}
     for call in calls:
         for argument in call.src[1:]:
@@ -78,7 +94,7 @@ def _batch_of(calls: list[UOp]) -> UOp:
             parameters[base.arg.slot] = base
     slots: Sequence[int] = range(1 << 31)
     body, used = parametrize([(UOp(Ops.LINEAR, tuple(calls)), slots, _undeclared)])
-    return UOp.call(body, *[parameters[slot] for slot in used], info=CallInfo("host_calls"))
+    return UOp.call(body, *[parameters[slot] for slot in used], info=CallInfo(kind))
 
 
 def _undeclared(buffer: UOp) -> int:

@@ -21,3 +21,8 @@ def load_program(device: str, program: UOp) -> Program:
         found = Device[device].load_program(info.name, program.src[3].arg, info)
         _programs[device, program] = found
     return found
+
+
+def adopt_program(device: str, program: UOp, loaded: Program) -> None:
+    """Let a PROGRAM stand for a kernel that is loaded already."""
+    _programs[device, program] = loaded

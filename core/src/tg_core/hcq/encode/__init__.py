@@ -1,5 +1,20 @@
 """How each kind of batch becomes words and a host program."""
 
 from tg_core.hcq.encode.host_calls import PATCH, ROW, Launch, host_program, launch_of
+from tg_core.hcq.encode.streams import Commands, Placed, encode_streams, queue_device
+from tg_core.hcq.encode.submission import PATCH_WORDS, Layout, submission_program
 
-__all__ = ["PATCH", "ROW", "Launch", "host_program", "launch_of"]
+__all__ = [
+    "PATCH",
+    "PATCH_WORDS",
+    "ROW",
+    "Commands",
+    "Launch",
+    "Layout",
+    "Placed",
+    "encode_streams",
+    "host_program",
+    "launch_of",
+    "queue_device",
+    "submission_program",
+]

@@ -1,0 +1,105 @@
+"""The allocator of a device with queues: what all of them share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg_core.device.api import Allocator, BufferOptions
+from tg_core.device.queues.memory import HCQBuffer
+from tg_core.errors import DeviceError
+
+if TYPE_CHECKING:
+    from tg_core.device.queues.compiled import HCQCompiled
+
+__all__ = ["HCQAllocator"]
+
+
+class HCQAllocator(Allocator):
+    """Memory that queues work on. A backend gives the first four methods, or two of them.
+
+    | method | what it does |
+    |---|---|
+    | `create` | returns a new `HCQBuffer` |
+    | `destroy` | releases one that no device uses any more |
+    | `map_peer`, `unmap_peer` | make memory of another device of the type reachable |
+    | `map_host`, `unmap_host` | make memory of this process reachable for queues |
+
+    The host reads and writes through the host's view of the memory, once the device is idle.
+    """
+
+    device: HCQCompiled
+
+    def create(self, nbytes: int, options: BufferOptions) -> HCQBuffer:
+        """Return new memory.
+
+        Args:
+            nbytes: how much, in bytes.
+            options: how it is wanted; `external` never gets here.
+
+        Raises:
+            MemoryError: there is none left.
+        """
+        raise DeviceError(f"{self.device.name}: its allocator cannot create memory")
+
+    def destroy(self, buffer: HCQBuffer) -> None:
+        """Release memory that no device uses any more."""
+
+    def map_peer(self, buffer: HCQBuffer) -> int:
+        """Make another device's allocation reachable; returns its address on this device."""
+        raise DeviceError(f"{self.device.name}: it cannot reach memory of {buffer.owner.name}")
+
+    def unmap_peer(self, buffer: HCQBuffer) -> None:
+        """Undo `map_peer`, before the memory is released."""
+
+    def map_host(self, address: int, nbytes: int) -> int:
+        """Make memory of this process reachable; returns its address on the device.
+
+        Raises:
+            DeviceError: it cannot be mapped; copies then go by the host.
+        """
+        raise DeviceError(f"{self.device.name}: it cannot reach memory of the host")
+
+    def unmap_host(self, address: int, nbytes: int) -> None:
+        """Undo `map_host`."""
+
+    def alloc(self, nbytes: int, options: BufferOptions) -> HCQBuffer:
+        return self.create(nbytes, options)
+
+    def free(self, opaque: HCQBuffer, nbytes: int, options: BufferOptions) -> None:
+        # Work in flight may still use it, on any device that can reach it.
+        for device in (self.device, *opaque.mapped):
+            if not device.lost:
+                device.synchronize()
+        for device in opaque.mapped:
+            device.hcq_allocator.unmap_peer(opaque)
+        opaque.mapped.clear()
+        self.destroy(opaque)
+
+    def copyin(self, opaque: HCQBuffer, data: memoryview) -> None:
+        self.device.synchronize()
+        self.device.host_access(opaque, data.nbytes, True)
+        opaque.host_bytes()[: data.nbytes] = data.cast("B")
+
+    def copyout(self, data: memoryview, opaque: HCQBuffer) -> None:
+        self.device.synchronize()
+        self.device.host_access(opaque, data.nbytes, False)
+        data[:] = opaque.host_bytes()[: data.nbytes]
+
+    def offset(self, opaque: HCQBuffer, nbytes: int, offset: int) -> HCQBuffer:
+        return opaque.part(offset, nbytes)
+
+    def address(self, opaque: Any) -> int:
+        return self.address_of(opaque)
+
+    def address_of(self, opaque: HCQBuffer) -> int:
+        """Return the address of memory on this device; a peer's is mapped at its first use.
+
+        Raises:
+            DeviceError: the device cannot reach it.
+        """
+        if opaque.owner is self.device:
+            return opaque.address
+        start = opaque.mapped.get(self.device)
+        if start is None:
+            start = opaque.mapped[self.device] = self.map_peer(opaque.base)
+        return start + opaque.address - opaque.base.address

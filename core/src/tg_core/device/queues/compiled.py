@@ -1,0 +1,195 @@
+"""A device whose work goes through hardware queues."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tg_core.device.api import Compiled
+from tg_core.device.buffer import Buffer
+from tg_core.device.queues.allocator import HCQAllocator
+from tg_core.device.queues.timeline import Timeline
+from tg_core.dtype import dtypes
+from tg_core.errors import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg_core.device.queues.memory import HCQBuffer
+    from tg_core.plugins.queues import QueueDescription
+    from tg_core.uop.ops import ProgramInfo
+
+__all__ = ["HCQCompiled", "HCQProgram"]
+
+WAIT_SECONDS = 30.0
+"""How long a wait lasts without any progress before the device counts as hung."""
+
+
+class HCQProgram:
+    """A kernel in the memory of a device.
+
+    Args:
+        device: where.
+        name: the entry point.
+        info: how it is launched.
+        image: the bytes a launch points the device to.
+    """
+
+    def __init__(self, device: HCQCompiled, name: str, info: ProgramInfo, image: bytes) -> None:
+        self.device, self.name, self.info = device, name, info
+        self.image = Buffer(device.name, len(image), dtypes.uint8).copyin(image)
+
+    def __call__(
+        self,
+        buffers: Sequence[Any],
+        values: tuple[int, ...] = (),
+        global_size: tuple[int, ...] = (1, 1, 1),
+        local_size: tuple[int, ...] = (1, 1, 1),
+        wait: bool = False,
+    ) -> float | None:
+        """Launch the kernel by itself; see `Program`."""
+        # A launch is a batch of one. Batches are made a layer above, which knows this one.
+        direct = importlib.import_module("tg_core.hcq.direct")
+        elapsed: float | None = direct.launch(self, buffers, values, global_size, local_size, wait)
+        return elapsed
+
+
+class HCQCompiled(Compiled):
+    """A device with queues. Beside the hooks, a backend gives:
+
+    | member | what it is |
+    |---|---|
+    | `SIGNAL_BITS` | how many bits of a signal the device compares, 32 or 64 |
+    | `TICKS_PER_SECOND` | of the clock that timestamps are taken from |
+    | `sleep` | lets time pass for a waiting host, in the driver if it can |
+    | `image` | the bytes of a loaded kernel, if not those the renderer made |
+    | `hang_report` | what the device was doing when nothing moved any more |
+    """
+
+    SIGNAL_BITS: ClassVar[int] = 64
+    TICKS_PER_SECOND: ClassVar[float] = 1e9
+    RING_BYTES: ClassVar[int] = 1 << 16
+
+    def __init__(self, request: Any) -> None:
+        super().__init__(request)
+        self.lost: str | None = None
+        """Why the device is of no use any more, or None while it works."""
+        self._timeline: Timeline | None = None
+        self._queues: dict[tuple[str, int], QueueDescription] = {}
+
+    @property
+    def hcq_allocator(self) -> HCQAllocator:
+        """The allocator, as what it is on such devices."""
+        allocator = self.allocator
+        if not isinstance(allocator, HCQAllocator):
+            raise DeviceError(
+                f"{self.name}: has queues, but its allocator is {type(allocator).__name__}, "
+                "expected an HCQAllocator"
+            )
+        return allocator
+
+    @property
+    def timeline(self) -> Timeline:
+        """What the device has finished, and what it was given."""
+        if self._timeline is None:
+            self._timeline = Timeline(self, self.SIGNAL_BITS)
+        return self._timeline
+
+    def queue(self, kind: str, index: int) -> QueueDescription:
+        """Return the memory of a queue, made at its first use.
+
+        Raises:
+            DeviceError: the device has no such queue.
+        """
+        found = self._queues.get((kind, index))
+        if found is None:
+            from tg_core.plugins.dispatch import create_queue
+
+            found = create_queue(self, kind, index, self.RING_BYTES)
+            if found is None:
+                raise DeviceError(f"{self.name}: no queue {kind}:{index}; no plugin makes one")
+            self._queues[kind, index] = found
+        return found
+
+    def image(self, name: str, binary: bytes, info: ProgramInfo) -> bytes:
+        """Return the bytes that a launch of a kernel points to."""
+        return binary
+
+    def load_program(self, name: str, binary: bytes, info: ProgramInfo) -> HCQProgram:
+        return HCQProgram(self, name, info, self.image(name, binary, info))
+
+    def sleep(self, seconds: float) -> bool:
+        """Let time pass while the host waits.
+
+        Args:
+            seconds: at most this long.
+
+        Returns:
+            False if nothing will ever move again, as far as the backend can tell.
+        """
+        time.sleep(min(seconds, 1e-4))
+        return True
+
+    def hang_report(self) -> str:
+        """Return what each queue was doing, for the error of a wait that came to nothing."""
+        return "no report"
+
+    def host_access(self, buffer: HCQBuffer, nbytes: int, write: bool) -> None:
+        """Take note that the host reads or writes memory; for emulators that look for races."""
+
+    def host_acquire(self) -> None:
+        """Take note that the host has seen the signal; for emulators that look for races."""
+
+    def fail(self, reason: str) -> DeviceError:
+        """Mark the device as lost, and return the error to raise."""
+        self.lost = reason
+        return DeviceError(f"{self.name}: {reason}")
+
+    def check(self) -> None:
+        """Check that the device is of use.
+
+        Raises:
+            DeviceError: it hung or faulted before.
+        """
+        if self.lost is not None:
+            raise DeviceError(f"{self.name}: lost since an earlier error: {self.lost}")
+
+    def synchronize(self, seconds: float = WAIT_SECONDS) -> None:
+        """Return when all batches given so far are done.
+
+        Args:
+            seconds: how long nothing may move before the device counts as hung.
+
+        Raises:
+            DeviceError: it hung or faulted; the message has what it was doing.
+        """
+        self.check()
+        timeline = self._timeline
+        if timeline is None:
+            return
+        self.wait_until(timeline.given, seconds)
+
+    def wait_until(self, number: int, seconds: float = WAIT_SECONDS) -> None:
+        """Return when the signal has reached a number.
+
+        Raises:
+            DeviceError: it hung or faulted.
+        """
+        timeline = self.timeline
+        seen, deadline = timeline.signal, time.monotonic() + seconds
+        while seen < number:
+            moving = self.sleep(seconds)
+            signal = timeline.signal
+            if signal != seen:
+                seen, deadline = signal, time.monotonic() + seconds
+            elif not moving or time.monotonic() > deadline:
+                raise self.fail(
+                    f"hang: signal {seen} did not reach {number}\n{self.hang_report()}"
+                )
+        self.host_acquire()
+
+    def start_over(self, number: int = 0) -> None:
+        """Drain the device and begin its timeline again at a number."""
+        self.synchronize()
+        self.timeline.start_over(number)

@@ -1,0 +1,59 @@
+"""Memory as devices with queues see it: an address of the device, and where the host finds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg_core.errors import DeviceError
+
+if TYPE_CHECKING:
+    from tg_core.device.queues.compiled import HCQCompiled
+
+__all__ = ["HCQBuffer"]
+
+
+class HCQBuffer:
+    """An allocation, or a part of one. Parts share what the whole is mapped for.
+
+    Args:
+        owner: the device it was allocated on.
+        address: its address there.
+        nbytes: how long it is.
+        host: the same bytes in this process, or None where the host has no view.
+        meta: whatever the backend needs to find it again.
+        base: the allocation that this is a part of.
+    """
+
+    __slots__ = ("address", "base", "host", "mapped", "meta", "nbytes", "owner")
+
+    def __init__(
+        self,
+        owner: HCQCompiled,
+        address: int,
+        nbytes: int,
+        host: memoryview | None = None,
+        meta: Any = None,
+        base: HCQBuffer | None = None,
+    ) -> None:
+        self.owner, self.address, self.nbytes = owner, address, nbytes
+        self.host, self.meta = host, meta
+        self.base: HCQBuffer = self if base is None else base
+        self.mapped: dict[HCQCompiled, int] = {} if base is None else base.mapped
+        """Addresses of the whole allocation on other devices that it was mapped for."""
+
+    def part(self, offset: int, nbytes: int) -> HCQBuffer:
+        """Return `nbytes` bytes from byte `offset` on."""
+        host = None if self.host is None else self.host[offset : offset + nbytes]
+        return HCQBuffer(self.owner, self.address + offset, nbytes, host, self.meta, self.base)
+
+    def host_bytes(self) -> memoryview:
+        """Return the bytes in this process.
+
+        Raises:
+            DeviceError: the host has no view.
+        """
+        if self.host is None:
+            raise DeviceError(
+                f"{self.owner.name}: memory at {self.address:#x} has no view of the host"
+            )
+        return self.host

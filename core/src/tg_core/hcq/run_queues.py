@@ -1,0 +1,203 @@
+"""Running a linked batch of queue calls: fill the table of inputs, then one native call."""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tg_core.device import Buffer, GlobalCounters
+from tg_core.device.queues.compiled import WAIT_SECONDS, HCQCompiled
+from tg_core.device.queues.timeline import Dependent
+from tg_core.hcq.run import SizeInput, ValueInput
+from tg_core.hcq.submits import SLOT
+from tg_core.uop.ops import Ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg_core.device import Program
+    from tg_core.hcq.submits import Submits
+
+__all__ = ["DeviceStorageInput", "LinkedSubmits", "QueueInput"]
+
+_GRID = (1, 1, 1)
+
+_submitting = threading.RLock()
+"""Held while a device is given work: its timeline has one writer at a time."""
+
+
+class DeviceStorageInput(NamedTuple):
+    """The address of storage, as a device sees it."""
+
+    slot: int
+    device: HCQCompiled
+    fixed: Buffer | None
+    """The storage, where it is always the same but mapped for each run."""
+
+    def buffer(self, arguments: Sequence[Buffer | int]) -> Buffer:
+        """Return the storage, allocated."""
+        given = self.fixed if self.fixed is not None else arguments[self.slot]
+        assert isinstance(given, Buffer)
+        return given.ensure_allocated()
+
+
+QueueInput = DeviceStorageInput | ValueInput | SizeInput
+
+
+class LinkedSubmits(Dependent):
+    """A batch of calls that is one native call, which gives them to queues.
+
+    It keeps all memory that its commands point to.
+
+    Args:
+        program: the host program.
+        arguments: of the host program; first the table of inputs.
+        first_input: position of the first input in the table.
+        inputs: what comes with each run, in the order of the table.
+        devices: that take part.
+        submits: what the queues are given.
+        slots: memory of signals, by device.
+        fixed: storage that is the same at every run.
+        kept: what else the commands point to.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        arguments: Sequence[Buffer],
+        first_input: int,
+        inputs: Sequence[QueueInput],
+        devices: Sequence[HCQCompiled],
+        submits: Submits,
+        slots: Sequence[Buffer],
+        fixed: Sequence[Buffer],
+        kept: object,
+    ) -> None:
+        self._program, self._arguments, self._kept = program, tuple(arguments), kept
+        self._opaques = [buffer.opaque for buffer in arguments]
+        self._table = arguments[0].as_memoryview()
+        self._status = self._table.cast("q")
+        self._fill = struct.Struct(f"={len(inputs)}q").pack_into
+        self._offset = 8 * first_input
+        self.inputs, self.devices, self.submits = tuple(inputs), tuple(devices), submits
+        self._storage = [item for item in inputs if isinstance(item, DeviceStorageInput)]
+        self._fixed_roots = {id(buffer.root) for buffer in fixed}
+        self._slots = list(slots)
+        self._slot_views = [buffer.opaque.host_bytes().cast("Q") for buffer in slots]
+        self._calls = [op for linear in submits.linears for op in linear.src if op.op is Ops.CALL]
+        estimates = [op.src[0].arg.estimates for op in self._calls if op.src[0].op is Ops.PROGRAM]
+        self.counts = len(estimates)
+        self._work = (sum(e.flops for e in estimates), sum(e.bytes for e in estimates))
+        for device in devices:
+            device.timeline.dependents.add(self)
+
+    def forget(self) -> None:
+        for cells in self._slot_views:
+            cells[0] = 0
+
+    def run(self, arguments: Sequence[Buffer | int], wait: bool = False) -> bool:
+        """Give all calls to the queues.
+
+        Args:
+            arguments: storage and values of variables by slot of the LINEAR around the batch.
+            wait: return only when all calls are done.
+
+        Returns:
+            False where storage of this run overlaps in a way that the order of the batch does not
+            know of; nothing was done then.
+
+        Raises:
+            DeviceError: a device is lost, hung or faulted.
+            OutOfMemory: no room for storage that is allocated at its first use; nothing was done.
+        """
+        buffers = [item.buffer(arguments) for item in self._storage]
+        if self._overlap(buffers):
+            return False
+        with _submitting:
+            for device in self.devices:
+                device.check()
+                if device.timeline.full:
+                    _start_over(device)
+            mapped: list[tuple[HCQCompiled, int, int]] = []
+            try:
+                self._fill(self._table, self._offset, *self._values(arguments, mapped))
+                self._submit()
+                if wait or mapped:
+                    # The host may do to its own memory what it likes once this returns.
+                    for device in self.devices:
+                        device.synchronize()
+            finally:
+                for device, place, nbytes in mapped:
+                    device.hcq_allocator.unmap_host(place, nbytes)
+        GlobalCounters.kernel_count += self.counts
+        GlobalCounters.flops += self._work[0]
+        GlobalCounters.memory_bytes += self._work[1]
+        return True
+
+    def times(self) -> list[tuple[float, float]]:
+        """Return start and end of each timed call of the last run, in seconds of its device's
+        clock. The devices are idle.
+        """
+        views = dict(zip(self.submits.devices, self._slot_views, strict=True))
+        rates = {device.name: device.TICKS_PER_SECOND for device in self.devices}
+        step = SLOT // 8
+        return [
+            (
+                views[item.device][item.start * step + 1] / rates[item.device],
+                views[item.device][item.end * step + 1] / rates[item.device],
+            )
+            for item in self.submits.timed
+        ]
+
+    def _overlap(self, buffers: Sequence[Buffer]) -> bool:
+        """Tell whether two inputs of different slots, or one and fixed storage, share memory."""
+        roots: dict[int, int] = {}
+        for item, buffer in zip(self._storage, buffers, strict=True):
+            root = id(buffer.root)
+            if roots.setdefault(root, item.slot) != item.slot:
+                return True
+            if item.fixed is None and root in self._fixed_roots:
+                return True
+        return False
+
+    def _values(
+        self, arguments: Sequence[Buffer | int], mapped: list[tuple[HCQCompiled, int, int]]
+    ) -> list[int]:
+        values = []
+        for item in self.inputs:
+            if not isinstance(item, DeviceStorageInput):
+                values.append(item.read(arguments))
+                continue
+            buffer = item.buffer(arguments)
+            if isinstance(buffer.compiled, HCQCompiled):
+                values.append(item.device.hcq_allocator.address_of(buffer.opaque))
+                continue
+            place = buffer.compiled.allocator.address(buffer.root.opaque)
+            nbytes = max(buffer.root.nbytes, 1)
+            start = item.device.hcq_allocator.map_host(place, nbytes)
+            mapped.append((item.device, place, nbytes))
+            values.append(start + buffer.offset)
+        return values
+
+    def _submit(self) -> None:
+        """Call the host program until it finds the last run over and room in the rings."""
+        deadline = 0.0
+        while True:
+            self._program(self._opaques, (), _GRID, _GRID)
+            if self._status[0]:
+                return
+            now = time.monotonic()
+            deadline = deadline or now + WAIT_SECONDS
+            moving = [device.sleep(WAIT_SECONDS) for device in self.devices]
+            if not any(moving) or now > deadline:
+                device = self.devices[0]
+                raise device.fail(
+                    f"hang: the last run of a batch is not over\n{device.hang_report()}"
+                )
+
+
+def _start_over(device: HCQCompiled) -> None:
+    """Drain all devices whose queues may wait for this one's timeline, and begin it again."""
+    device.start_over()

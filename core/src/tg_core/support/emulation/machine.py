@@ -1,0 +1,103 @@
+"""All emulated queues of this process, and whose turn it is.
+
+Queues advance only when somebody asks: while the host waits. Which one advances, and how far, is
+drawn from a seed, so an order that shows a mistake can be had again.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from abc import ABC, abstractmethod
+
+from tg_core.support.emulation.faults import EmulationFault
+from tg_core.support.emulation.races import RaceDetector
+
+__all__ = ["EmulatedQueue", "Machine"]
+
+BURST = 4
+"""Packets that a queue executes in one turn, at most."""
+
+
+class EmulatedQueue(ABC):
+    """A queue that executes packets one by one."""
+
+    name: str
+    """Device and queue, for messages."""
+    fault: EmulationFault | None = None
+    """Why it stopped for good, or None."""
+
+    @abstractmethod
+    def look(self) -> None:
+        """Read the doorbell."""
+
+    @abstractmethod
+    def ready(self) -> bool:
+        """Tell whether there is a packet that can be executed now."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """Execute one packet.
+
+        Raises:
+            EmulationFault: it cannot be.
+        """
+
+    @abstractmethod
+    def state(self) -> str:
+        """Return what the queue is at, for reports."""
+
+
+class Machine:
+    """Queues that advance in an order drawn from a seed.
+
+    Args:
+        seed: of the order; None takes `TG_EMULATION_SEED` of the environment, else 0.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.queues: list[EmulatedQueue] = []
+        self.races = RaceDetector()
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None = None) -> None:
+        """Begin another order."""
+        self.seed = int(os.environ.get("TG_EMULATION_SEED", "0")) if seed is None else seed
+        self._random = random.Random(self.seed)
+
+    def add(self, queue: EmulatedQueue) -> None:
+        """Let a queue take part."""
+        self.queues.append(queue)
+
+    def remove(self, queues: list[EmulatedQueue]) -> None:
+        """Take queues out, of a device that is closed."""
+        self.queues = [queue for queue in self.queues if queue not in queues]
+
+    def look(self) -> None:
+        """Let every queue read its doorbell, before the host does something that must be seen as
+        later.
+        """
+        for queue in self.queues:
+            queue.look()
+
+    def advance(self) -> bool:
+        """Give one queue its turn; returns False if none can move."""
+        self.look()
+        able = [queue for queue in self.queues if queue.fault is None and queue.ready()]
+        if not able:
+            return False
+        queue = self._random.choice(able)
+        for _ in range(self._random.randint(1, BURST)):
+            try:
+                queue.step()
+            except EmulationFault as fault:
+                queue.fault = fault
+                break
+            if not queue.ready():
+                break
+        return True
+
+    def report(self, queues: list[EmulatedQueue]) -> str:
+        """Return the state of queues, one a line, with the seed that leads to it."""
+        lines = [f"  {queue.name}: {queue.fault or queue.state()}" for queue in queues]
+        return "\n".join([*lines, f"  emulation seed {self.seed}"])
