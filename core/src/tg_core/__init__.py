@@ -5,6 +5,7 @@ Names are imported on first use: importing the package loads no backend and no c
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,10 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value
+
+
+if os.environ.get("VIZ", "0") not in ("", "0"):
+    import_module("tg_core.viz.at_exit").write_at_exit()
 
 
 def __dir__() -> list[str]:

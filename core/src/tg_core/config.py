@@ -158,6 +158,9 @@ DEBUG = ContextVar(
     doc="1: schedules, 2: launches, 3: kernels, 4: source, 5: linear, 6: rewrites, 7: assembly",
 )
 VIZ = ContextVar("VIZ", 0, doc="record every rewrite for viewing")
+VIZ_FILE = ContextVar(
+    "VIZ_FILE", "tg_viz.html", doc="where the page of rewrites is written at exit"
+)
 PROFILE = ContextVar("PROFILE", 0, doc="record a time line of kernels and copies")
 PROFILE_FILE = ContextVar(
     "PROFILE_FILE", "tg_trace.json", doc="where the time line is written at exit"

@@ -35,6 +35,8 @@ COMMANDS = (
     Command("devices", "tg_core.cli.devices", "add_devices_command"),
     Command("env", "tg_core.cli.env", "add_env_command"),
     Command("cache", "tg_core.cli.cache", "add_cache_command"),
+    Command("explain", "tg_core.cli.explain", "add_explain_command"),
     Command("demo", "tg_core.cli.demo", "add_demo_command"),
+    Command("new-backend", "tg_core.cli.new_backend", "add_new_backend_command"),
 )
 """In the order in which `tg --help` lists them."""

@@ -54,9 +54,22 @@ def _run(given: list[str]) -> int:
     if not given:
         parser.print_help()
         return 0
-    parsed = parser.parse_args(given)
+    own, rest = _split(given)
+    parsed = parser.parse_args(own)
+    if "program_arguments" in parsed:
+        parsed.program_arguments = rest
+    elif rest:
+        parser.error(f"unrecognized arguments: -- {' '.join(rest)}")
     code = parsed.handler(parsed)
     return int(code or 0)
+
+
+def _split(given: list[str]) -> tuple[list[str], list[str]]:
+    """Split a command line at its first `--`: what follows is for a program that a command runs."""
+    if "--" not in given:
+        return given, []
+    position = given.index("--")
+    return given[:position], given[position + 1 :]
 
 
 def _parser(help_wanted: bool) -> argparse.ArgumentParser:

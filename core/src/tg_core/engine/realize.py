@@ -56,6 +56,11 @@ class LinkedLinear:
             step.run(own)
 
 
+def clear_linked() -> None:
+    """Forget every compiled schedule of this process that no one else holds."""
+    _linked.clear()
+
+
 def _declared(buffer: UOp) -> int | UOp:
     return buffer
 

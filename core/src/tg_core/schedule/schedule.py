@@ -66,6 +66,11 @@ def schedule_body(body: UOp, default_device: str | None = None) -> UOp:
     return found
 
 
+def clear_schedules() -> None:
+    """Forget every schedule of this process."""
+    _cache.clear()
+
+
 def _from_disk(body: UOp, default_device: str | None) -> UOp:
     """Return a schedule from the disk cache, or make it and keep it there."""
     if not SCACHE.value:
@@ -97,7 +102,8 @@ def _disk_key(body: UOp, default_device: str | None) -> bytes:
 
 
 def _schedule(body: UOp, default_device: str | None) -> UOp:
-    with recorded_section("schedule", f"{len(body.src)} results") as section:
+    count = len(body.src)
+    with recorded_section("schedule", f"{count} result{'s' * (count != 1)}") as section:
         root = recorded_pass("prepare-graph", body, prepare_graph, body)
         order = toposort((root,), enter_calls=False)
         device = _main_device(order, default_device)
