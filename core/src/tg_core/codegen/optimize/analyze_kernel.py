@@ -85,11 +85,17 @@ class Kernel:
 
     outputs: list[Nest]
     reductions: list[Nest]
+    """Also loops that fill scratch memory, which others read as they do a reduction's result."""
 
     @property
     def cost(self) -> int:
         """Weight of the whole kernel without optimisation."""
         return sum(nest.cost for nest in (*self.outputs, *self.reductions))
+
+
+def weight_of(node: UOp) -> int:
+    """Return what an operation on values costs, roughly in additions; 0 for any other node."""
+    return _WEIGHTS.get(node.op, 1) if node.op in GroupOp.ALU and _is_value(node.dtype) else 0
 
 
 def _is_value(dtype: DType) -> bool:
@@ -139,8 +145,8 @@ def analyze_kernel(sink: UOp) -> Kernel:
     """
     kernel = Kernel([], [])
     for node in sink.toposort():
-        if node.op is Ops.END or (node.op in (Ops.STORE, Ops.GROUP) and node in sink.src):
+        if node in sink.src and node.op in (Ops.END, Ops.STORE, Ops.GROUP):
             kernel.outputs.append(_analyze_nest(node))
-        elif node.op is Ops.REDUCE:
+        elif node.op in (Ops.REDUCE, Ops.END):
             kernel.reductions.append(_analyze_nest(node))
     return kernel

@@ -10,6 +10,7 @@ from tg_core.codegen.optimize.apply_opts import apply_opts
 from tg_core.codegen.optimize.choose_opts import choose_opts
 from tg_core.codegen.optimize.pack_operands import pack_operands, plan_packing
 from tg_core.codegen.optimize.split_border import split_border
+from tg_core.codegen.optimize.stage_repeated_values import divides_scratch, stage_repeated_values
 from tg_core.config import NOOPT
 from tg_core.uop.ops import KernelInfo, UOp
 
@@ -38,6 +39,10 @@ def optimize_kernel(sink: UOp, renderer: Renderer) -> UOp:
         rows = plan_rows(sink, renderer)
         if rows is not None:
             return accumulate_rows(sink, rows, renderer)
+        staged = stage_repeated_values(sink, renderer)
+        chosen = choose_opts(staged, renderer)
+        if staged is sink or not divides_scratch(staged, chosen):
+            return apply_opts(staged, chosen)
     opts = (
         choose_opts(sink, renderer)
         if fixed is None
