@@ -245,3 +245,15 @@ def test_a_precompiled_function_is_scheduled_once() -> None:
     assert thrice == 3 * once
     kernels = {c.src[0] for c in calls(layer(layer(layer(x))))}
     assert len(kernels) == once
+
+
+def test_many_reductions_are_shared_among_kernels() -> None:
+    """A kernel of a hundred reductions takes seconds to compile."""
+    x = data(16)
+    y = x
+    for _ in range(100):
+        y = y - y.max()
+    found = calls(y)
+    reductions = [sum(n.op is Ops.REDUCE for n in c.src[0].toposort()) for c in found]
+    assert max(reductions) <= 17
+    assert 5 < len(found) < 20

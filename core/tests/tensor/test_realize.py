@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from trap_utils import buf
 
-from tg_core import Tensor
+from tg_core import Tensor, function
 from tg_core.codegen import clear_compiled
 from tg_core.config import Context
 from tg_core.device import GlobalCounters
@@ -191,3 +191,24 @@ def test_intermediates_are_not_kept() -> None:
     node = middle.uop
     middle.realize()
     assert middle.uop is not node
+
+
+def test_a_call_runs_once_for_all_its_results() -> None:
+    both = function(lambda x: (x + 1, x * 2), precompile=True)
+    first, second = both(buf([1.0, 2.0]))
+    before = GlobalCounters.kernel_count
+    first.realize()
+    assert second.tolist() == [2, 4]
+    assert GlobalCounters.kernel_count - before == 2
+
+
+def test_a_deferred_call_writes_once_and_earlier_readers_keep_their_values() -> None:
+    x, y = buf([1.0, 2.0]), buf([3.0, 4.0])
+    earlier = y * 2
+    x.assign(x + 1)
+    y.assign(y.flip(0))
+    x.callify(y)
+    x.realize()
+    assert earlier.tolist() == [6, 8]
+    assert y.tolist() == [4, 3]
+    assert x.tolist() == [2, 3]

@@ -50,6 +50,12 @@ ROW_VALUES = 256
 """Values looked at to find the reductions that a row kernel would share."""
 
 
+MOST_ROWS = 16
+"""Reductions that a row kernel may hold: compilation takes more than twice as long for twice as
+many.
+"""
+
+
 @dataclass
 class Kernel:
     """A kernel under construction: its output loops, and the loop sets its inner reductions depend
@@ -292,7 +298,7 @@ class Chooser:
         kernel = self.kernels[index]
         if used >= set(kernel.ranges):
             return True
-        if not self.row_kernels:
+        if not self.row_kernels or len(kernel.rows) >= MOST_ROWS:
             return False
         rows = _elements(used)
         work = rows

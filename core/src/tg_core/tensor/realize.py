@@ -68,8 +68,8 @@ def _fold_nothing(nodes: Sequence[UOp]) -> dict[UOp, UOp]:
 
 
 def _give_storage(outputs: Sequence[UOp]) -> tuple[dict[UOp, UOp], dict[UOp, UOp]]:
-    """Return for each output the view of a state that computes it, and the pending writes that
-    became others because outputs read the storage of other outputs.
+    """Return for each output the view of a state that computes it, and what became of all nodes
+    because outputs read the storage of other outputs.
     """
     requested = set(outputs)
     done: dict[UOp, UOp] = {}
@@ -79,8 +79,24 @@ def _give_storage(outputs: Sequence[UOp]) -> tuple[dict[UOp, UOp], dict[UOp, UOp
             device = node.device
             rebuilt = pending_storage(rebuilt, device if isinstance(device, str) else None)
         done[node] = rebuilt
-    changed = {n: new for n, new in done.items() if n.op is Ops.AFTER and new is not n}
-    return {node: done[node] for node in outputs}, changed
+    return {node: done[node] for node in outputs}, done
+
+
+def _other_results(done: Mapping[UOp, UOp]) -> dict[UOp, UOp]:
+    """Return the states of live tensors that calls of a schedule fill beside the requested ones,
+    each with what it became.
+
+    A call runs once, so all its results are there afterwards.
+    """
+    calls = {node: new for node, new in done.items() if node.op is Ops.CALL}
+    if not calls:
+        return {}
+    found = {}
+    for node in _order(t.uop for t in live_tensors()):
+        if node.op is Ops.AFTER and node not in done and any(d in calls for d in node.src[1:]):
+            deps = (calls.get(d, d) for d in node.src[1:])
+            found[node] = UOp(Ops.AFTER, (done.get(node.src[0], node.src[0]), *deps))
+    return found
 
 
 def _written_states(order: Iterable[UOp]) -> tuple[dict[UOp, UOp], set[UOp]]:
@@ -165,10 +181,13 @@ class Pending:
     def __init__(self, nodes: Sequence[UOp]) -> None:
         outputs = _outputs(nodes)
         self._folded = _fold_nothing(outputs)
-        views, changed = _give_storage([o for o in outputs if o not in self._folded])
-        states = dict.fromkeys(storage_base(v) for v in views.values())
+        views, done = _give_storage([o for o in outputs if o not in self._folded])
+        others = _other_results(done)
+        states = dict.fromkeys((*map(storage_base, views.values()), *others.values()))
         pending, superseded = _written_states(_order(states))
-        pending.update((old, pending[new]) for old, new in changed.items() if new in pending)
+        for old, new in (*done.items(), *others.items()):
+            if old.op is Ops.AFTER and new in pending:
+                pending[old] = pending[new]
         snapshots = _snapshots(pending, superseded)
         taken = [storage_base(v) for v in snapshots.values()]
         self.sink = UOp.sink(*states, *taken) if states else None
