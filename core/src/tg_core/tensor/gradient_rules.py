@@ -36,12 +36,19 @@ def _fdiv(node: UOp, grad: UOp) -> Gradients:
     return grad / denominator, -grad * node / denominator
 
 
+def _is_constant(node: UOp) -> bool:
+    # `minimum` reverses the order of both sides, by a product with -1
+    while node.op is Ops.MUL and node.src[1].const_value is not None:
+        node = node.src[0]
+    return node.const_value is not None
+
+
 def _max(node: UOp, grad: UOp) -> Gradients:
     first, second = node.src
     # against a constant a tie gives nothing, as for relu; between two values it is shared
-    if second.const_value is not None:
+    if _is_constant(second):
         return (second < first).where(grad, _zero(grad)), None
-    if first.const_value is not None:
+    if _is_constant(first):
         return None, (first < second).where(grad, _zero(grad))
     shared = first.eq(second).where(grad * 0.5, _zero(grad))
     return (second < first).where(grad, shared), (first < second).where(grad, shared)

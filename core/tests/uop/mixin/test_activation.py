@@ -67,3 +67,26 @@ def test_exact_gelu_and_nan() -> None:
     assert np.isnan(value(Tensor([math.nan]).relu())).all()
     with pytest.raises(DTypeError, match="approximate must be"):
         Tensor([1.0]).gelu("fast")
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "slopes"),
+    [
+        ("elu", [0.0], [1.0]),
+        ("celu", [0.0], [1.0]),
+        ("selu", [0.0], [1.0507 * 1.67326]),
+        ("relu", [0.0], [0.0]),
+        ("relu6", [0.0, 6.0], [0.0, 0.0]),
+        ("hardtanh", [-1.0, 1.0], [0.0, 0.0]),
+        ("asinh", [0.0], [1.0]),
+    ],
+)
+def test_gradient_at_kinks(name: str, x: list[float], slopes: list[float]) -> None:
+    t = Tensor(x)
+    (got,) = getattr(t, name)().sum().gradient(t)
+    np.testing.assert_allclose(got.numpy(), slopes, rtol=1e-6)
+
+
+def test_clamp_passes_gradients_at_its_limits() -> None:
+    t = Tensor([-3.0, -2.0, 0.0, 1.0, 2.0])
+    assert t.clamp(-2, 1).sum().gradient(t)[0].tolist() == [0.0, 1.0, 1.0, 1.0, 0.0]

@@ -31,3 +31,13 @@ def test_integers_pass_through() -> None:
     assert value(Tensor([7, -7]).fmod(3)).tolist() == [1, -1]
     assert value(Tensor([1.0]).lerp(Tensor([3.0]), 0.25)).tolist() == [1.5]
     assert abs(Tensor([-1.5])).dtype is dtypes.float32
+
+
+def test_remainders_of_floats_in_kernels() -> None:
+    a = Tensor([5.5, -5.5, 1.0, -1.0, -0.25, math.inf, math.nan])
+    b = Tensor([2.0, 2.0, math.inf, math.inf, -0.5, 1.0, 1.0])
+    truncated, floored = a.fmod(b).numpy(), (a % b).numpy()
+    np.testing.assert_array_equal(truncated[:5], [1.5, -1.5, 1.0, -1.0, -0.25])
+    np.testing.assert_array_equal(floored[:5], [1.5, 0.5, 1.0, math.inf, -0.25])
+    assert np.isnan(truncated[5:]).all() and np.isnan(floored[5:]).all()
+    assert a[:2].fmod(2).tolist() == [1.5, -1.5]

@@ -73,9 +73,39 @@ def floor_quotient(a: UOp, b: UOp) -> UOp:
     return UOp(Ops.WHERE, (rounded_up, UOp(Ops.SUB, (whole, UOp.const(1.0, a.dtype))), whole))
 
 
+def _size(x: UOp) -> UOp:
+    zero = UOp.const(0.0, x.dtype)
+    return UOp(Ops.WHERE, (UOp(Ops.CMPLT, (x, zero)), UOp(Ops.SUB, (zero, x)), x))
+
+
+def _is_negative(x: UOp) -> UOp:
+    return UOp(Ops.CMPLT, (x, UOp.const(0.0, x.dtype)))
+
+
+def truncated_remainder(a: UOp, b: UOp) -> UOp:
+    """CMOD(a, b) of floats -> a - trunc(a / b) * b, with the sign of `a`.
+
+    Exact where the quotient and its product with `b` are; else off by the rounding of that product.
+    A smaller dividend is the remainder itself, against an infinity too. A quotient that rounded up
+    to the next whole number overshoots by one divisor, which is given back.
+    """
+    whole = UOp(Ops.TRUNC, (UOp(Ops.FDIV, (a, b)),))
+    rest = UOp(Ops.SUB, (a, UOp(Ops.MUL, (whole, b))))
+    step = _size(b)
+    back = UOp(Ops.WHERE, (_is_negative(a), UOp(Ops.SUB, (rest, step)), UOp(Ops.ADD, (rest, step))))
+    kept = UOp(Ops.WHERE, (_has_other_sign(rest, a), back, rest))
+    return UOp(Ops.WHERE, (UOp(Ops.CMPLT, (_size(a), step)), a, kept))
+
+
+def _has_other_sign(rest: UOp, x: UOp) -> UOp:
+    nonzero = UOp(Ops.CMPNE, (rest, UOp.const(0.0, rest.dtype)))
+    return UOp(Ops.AND, (nonzero, UOp(Ops.CMPNE, (_is_negative(rest), _is_negative(x)))))
+
+
 def floor_remainder(a: UOp, b: UOp) -> UOp:
-    """FLOORMOD(a, b) of floats -> a - floor(a / b) * b."""
-    return UOp(Ops.SUB, (a, UOp(Ops.MUL, (floor_quotient(a, b), b))))
+    """FLOORMOD(a, b) of floats -> CMOD(a, b), plus b where it has the other sign than b."""
+    rest = truncated_remainder(a, b)
+    return UOp(Ops.WHERE, (_has_other_sign(rest, b), UOp(Ops.ADD, (rest, b)), rest))
 
 
 _A, _B, _C, _X = UPat.var("a"), UPat.var("b"), UPat.var("c"), UPat.var("x")
@@ -93,13 +123,14 @@ _float_division = PatternMatcher(
     [
         (UPat(Ops.FLOORDIV, (_A, _B), dtype=dtypes.floats), floor_quotient),
         (UPat(Ops.FLOORMOD, (_A, _B), dtype=dtypes.floats), floor_remainder),
+        (UPat(Ops.CMOD, (_A, _B), dtype=dtypes.floats), truncated_remainder),
     ]
 )
 
 
 def missing_op_rules(renderer: Renderer) -> PatternMatcher:
-    """Return the rules for the ops a target lacks. Division of floats with rounding down is never
-    native.
+    """Return the rules for the ops a target lacks. Whole quotients of floats and their
+    remainders are never native.
     """
     return (
         PatternMatcher([rule for op, rule in _RULES.items() if op not in renderer.native_ops])

@@ -53,7 +53,7 @@ class ActivationMixin(MatmulMixin):
 
     def hardtanh(self, min_val: float = -1, max_val: float = 1) -> Self:
         """Return self limited to [min_val, max_val]."""
-        return self.clamp(min_val, max_val)
+        return self.maximum(min_val).minimum(max_val)
 
     def softplus(self, beta: float = 1.0) -> Self:
         """Return `log(1 + exp(beta * self)) / beta`."""
@@ -86,12 +86,14 @@ class ActivationMixin(MatmulMixin):
     def elu(self, alpha: float = 1.0) -> Self:
         """Return self where it is positive, else `alpha * (exp(self) - 1)`."""
         wide = self._wide()
-        return (wide > 0.0).where(wide, wide.minimum(0.0).expm1() * alpha)._narrow(self)
+        # the ramp, unlike minimum(0), has gradient 1 at zero
+        below = (wide > 0.0).where(0.0, wide)
+        return (wide > 0.0).where(wide, below.expm1() * alpha)._narrow(self)
 
     def celu(self, alpha: float = 1.0) -> Self:
         """Return self where it is positive, else `alpha * (exp(self / alpha) - 1)`."""
         wide = self._wide()
-        below = (wide.minimum(0.0) / alpha).expm1() * alpha
+        below = ((wide > 0.0).where(0.0, wide) / alpha).expm1() * alpha
         return (wide > 0.0).where(wide, below)._narrow(self)
 
     def selu(self, alpha: float = 1.67326, gamma: float = 1.0507) -> Self:

@@ -190,15 +190,21 @@ class LogicMixin(ArithmeticMixin):
     def clamp(self, min_: Any = None, max_: Any = None) -> Self:
         """Return self limited to `[min_, max_]`; NaN stays NaN.
 
-        And `max_` wins where the limits cross.
+        And `max_` wins where the limits cross. A value that equals a constant limit keeps its
+        gradient.
 
         Raises:
             DTypeError: both limits are None.
         """
         if min_ is None and max_ is None:
             raise DTypeError("clamp: at least one of min_ and max_ is required")
-        result = self if min_ is None else self.maximum(min_)
-        return result if max_ is None else result.minimum(max_)
+        result = self if min_ is None else self._limit(min_, True)
+        return result if max_ is None else result._limit(max_, False)
+
+    def _limit(self, limit: Any, from_below: bool) -> Self:
+        if not dtypes.is_float(self.dtype) or not isinstance(limit, (int, float)):
+            return self.maximum(limit) if from_below else self.minimum(limit)
+        return (self < limit if from_below else self > limit).where(limit, self)
 
     def clip(self, min_: Any = None, max_: Any = None) -> Self:
         """Return `clamp(min_, max_)`."""

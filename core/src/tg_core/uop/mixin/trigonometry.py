@@ -113,7 +113,9 @@ class TrigonometryMixin(MathMixin):
         size = wide._magnitude()
         square = size * size
         exact = (size + square / ((square + 1.0).sqrt() + 1.0)).log1p()
-        result = (size > _LOGARITHMIC).where(size.log() + math.log(2), exact)
+        is_large = size > _LOGARITHMIC
+        # no logarithm of 0 where it is not wanted: its infinite slope would make the gradient NaN
+        result = is_large.where(is_large.where(size, 1.0).log() + math.log(2), exact)
         return (wide < 0.0).where(-result, result)._narrow(self)
 
     def acosh(self) -> Self:
