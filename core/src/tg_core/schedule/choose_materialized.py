@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tg_core.dtype import dtypes
-from tg_core.schedule.graph_facts import Facts, is_materialised, is_state
+from tg_core.schedule.graph_facts import Facts, cost_of, is_materialised, is_state
 from tg_core.schedule.indexing import Access, full_access, is_injective, through_movement
 from tg_core.schedule.views import contiguous_view, is_whole_view
 from tg_core.uop.ops import AxisType, GroupOp, Ops, UOp
@@ -216,9 +216,31 @@ class Chooser:
         cost, heavy = self.facts.cost[node], node in self.facts.heavy
         if heavy and len(demands) > 1 and not self.shares_rows(node, demands):
             return True
-        if (len(demands) - 1) * cost > REPEAT_BUDGET and self.facts.reads[node]:
-            return True
+        allowed = REPEAT_BUDGET // max(len(demands) - 1, 1)
+        if len(demands) > 1 and cost > allowed and self.facts.reads[node]:
+            # what counts uses is quick to know and too high where values are shared
+            if self.distinct_cost(node, allowed) > allowed:
+                return True
         return any(self.repeats_work(node, d, heavy, cost) for d in demands)
+
+    def distinct_cost(self, node: UOp, limit: int) -> int:
+        """Return how many operations an element takes when those at the same position are shared;
+        anything above the limit when it is more.
+        """
+        total = 0
+        seen = {node}
+        stack = [node]
+        while stack and total <= limit:
+            current = stack.pop()
+            if current.op in GroupOp.Movement or current.op is Ops.REDUCE_AXIS:
+                total += self.facts.cost[current]
+                continue
+            total += cost_of(current)
+            for source in current.src:
+                if source not in seen and source not in self.facts.expected:
+                    seen.add(source)
+                    stack.append(source)
+        return total
 
     def masks_a_product(self, node: UOp, demand: Demand) -> bool:
         """Tell whether a padded operand is read often by a reduction, whose vectors would all

@@ -59,6 +59,11 @@ def is_state(node: UOp) -> bool:
     return node.op is Ops.BUFFER or (node.op is Ops.PARAM and node.arg.bounds is None)
 
 
+def cost_of(node: UOp) -> int:
+    """Return the operations of a node itself, per element."""
+    return _COSTS.get(node.op, 1 if node.op in GroupOp.ALU else 0)
+
+
 def is_materialised(node: UOp) -> bool:
     """Tell whether a node always gets storage of its own."""
     return node.op in (Ops.COPY, Ops.CONTIGUOUS)
@@ -99,9 +104,7 @@ def collect_facts(order: Sequence[UOp], max_reads: int) -> Facts:
                     stored.add(source)
             reads = frozenset(source for source in dict.fromkeys(node.src) if facts.reads[source])
         live = [s for s in node.src if s not in stored and s not in facts.cut]
-        cost = _COSTS.get(node.op, 1 if node.op in GroupOp.ALU else 0) + sum(
-            facts.cost[s] for s in live
-        )
+        cost = cost_of(node) + sum(facts.cost[s] for s in live)
         if node.op is Ops.REDUCE_AXIS:
             cost += 1
         if node.op is Ops.CMPEQ and not all(facts.reads[s] for s in node.src):
