@@ -134,6 +134,15 @@ def test_the_sum_of_two_convolutions() -> None:
     check(got, convolved(x, w, 1, 1) + convolved(y, v, 2, 0), 24 * 9, "sum")
 
 
+@pytest.mark.parametrize("size", [16, 40, 67])
+def test_arrays_meet_their_transposes(size: int) -> None:
+    x = uniform((size, size))
+    assert (on_cpu(x) + on_cpu(x).transpose(0, 1)).numpy().tolist() == (x + x.T).tolist()
+    y, z = uniform((3, size, size + 1)), uniform((3, size + 1, size), 4)
+    got = on_cpu(y) * on_cpu(z).transpose(1, 2)
+    assert got.numpy().tolist() == (y * z.transpose(0, 2, 1)).tolist()
+
+
 def test_bits_do_not_depend_on_the_number_of_threads() -> None:
     a, b = on_cpu(uniform((100, 700))), on_cpu(uniform((700, 150), 4))
     x, w = on_cpu(uniform((2, 16, 28, 28))), on_cpu(uniform((32, 16, 3, 3), 4))

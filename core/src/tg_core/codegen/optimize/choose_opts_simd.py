@@ -119,7 +119,7 @@ class _Chooser:
         cache lines are used.
         """
         for nest in self.kernel.outputs:
-            if nest.node in self.vectors.of_nest or len(nest.stores) != 1:
+            if len(nest.stores) != 1:
                 continue
             stored = [r for r in nest.own if nest.stores[0].stride(r) == 1]
             for load in nest.loads:
@@ -262,7 +262,7 @@ class _Chooser:
                 size = -(-size // self.padded[rng]) * self.padded[rng]
             unit = self._unit(rng)
             if unit == 0:
-                return
+                continue
             if self.staged is not None and rng in self.lanes and size < 8 * unit:
                 # too few columns to divide among threads
                 continue
