@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from trap_utils import buf, same
 
 from tg_core import Tensor, TinyJit, Variable, function
-from tg_core.errors import FunctionError
+from tg_core.errors import FunctionError, JitError
 
 BOTH = pytest.mark.parametrize("precompile", [False, True], ids=["inlined", "precompiled"])
 
@@ -119,3 +121,37 @@ def test_methods():
     same(Layer(2.0)(buf([3.0])), [6])
     same(Layer(5.0)(buf([3.0])), [15])
     assert isinstance(Tensor([1]), Tensor)
+
+
+@BOTH
+def test_plain_arguments_are_told_apart_by_type_and_bits(precompile):
+    f, traces = counted(lambda x, n: (x * 0 + 1) * n, precompile)
+    values = [0.0, -0.0, False, 0, float("nan"), 1e300]
+    for value in values:
+        found = f(buf([1.0]), value).item()
+        assert math.copysign(1, found) == math.copysign(1, value) or math.isnan(found)
+    assert len(traces) == len(values)
+    f(buf([1.0]), float("nan"))
+    f(buf([1.0]), -0.0)
+    assert len(traces) == len(values)
+
+
+@BOTH
+def test_containers_are_part_of_the_signature(precompile):
+    f, traces = counted(lambda x, extra: x + (1 if isinstance(extra, list) else 2), precompile)
+    for _ in range(2):
+        same(f(buf([1.0]), []), [2])
+        same(f(buf([1.0]), ()), [3])
+        same(f(buf([1.0]), {}), [3])
+    assert len(traces) == 3
+
+
+def test_a_captured_zero_keeps_its_sign():
+    f = TinyJit(lambda x, n: ((x * 0 + 1) * n).contiguous())
+    for _ in range(3):
+        assert math.copysign(1, f(buf([1.0]), 0.0).item()) == 1
+    with pytest.raises(JitError, match=r"was 0\.0 at capture and is -0\.0"):
+        f(buf([1.0]), -0.0)
+    f.reset()
+    for _ in range(4):
+        assert math.isnan(f(buf([1.0]), float("nan")).item())

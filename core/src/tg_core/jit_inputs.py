@@ -13,7 +13,7 @@ from tg_core.schedule.views import contiguous_view
 from tg_core.tensor import Tensor
 from tg_core.tensor.realize import realize_tensors
 from tg_core.tensor.states import is_virtual, storage_base
-from tg_core.tensor.structure import FROZEN, leaves, rebuild
+from tg_core.tensor.structure import FROZEN, frozen_key, leaves, rebuild
 from tg_core.uop.ops import Ops, UOp
 
 
@@ -232,9 +232,7 @@ class CaptureSignature:
             )
         for name, value in self.frozen.items():
             now = inputs.frozen[name]
-            if type(now) is not type(value) or (
-                now != value and not (now != now and value != value)
-            ):
+            if frozen_key(now) != frozen_key(value):
                 raise JitError(
                     f"jit: {name} was {value!r} at capture and is {now!r}; plain values are"
                     " compiled in, pass a bound Variable or a Tensor for what changes"

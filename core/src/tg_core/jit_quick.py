@@ -61,7 +61,7 @@ def _gather(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Gathered:
             tensors.append(value.uop)
         elif kind in _PLAIN:
             form.append(kind)
-            frozen.append(value)
+            frozen.append(value if value or kind is not float else repr(value))
         else:
             _add(value, gathered)
     if kwargs:
@@ -77,7 +77,8 @@ def _add(value: Any, gathered: _Gathered) -> None:
     if kind is Tensor:
         gathered.tensors.append(value.uop)
     elif kind in _PLAIN:
-        gathered.frozen.append(value)
+        # 0.0 and -0.0 are equal but not the same
+        gathered.frozen.append(value if value or kind is not float else repr(value))
     elif kind is UOp:
         gathered.symbols.append(value)
     elif isinstance(value, (list, tuple)):

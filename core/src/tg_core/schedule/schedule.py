@@ -142,7 +142,8 @@ def _most_reads(device: str | None) -> int:
     """Return how many buffers a kernel of the device may read beside the one it writes."""
     if device is None or Capability.PROGRAMS not in Device[device].capabilities:
         return MAX_READS
-    return min(MAX_READS, Device[device].renderer.max_buffers - 1)
+    allowed: int = Device[device].renderer.max_buffers
+    return min(MAX_READS, allowed - 1)
 
 
 def _steps(root: UOp) -> tuple[list[Step], dict[UOp, list[int]]]:
