@@ -74,14 +74,19 @@ class AdamW(Optimizer):
     def move(
         self, index: int, value: Tensor, gradient: Tensor, rate: Tensor
     ) -> tuple[Tensor, list[Tensor]]:
+        direction = self.direction(index, value, gradient)
+        if self.weight_decay:
+            value = value - value * (rate * self.weight_decay)
+        return value - direction * rate, [self.m[index], self.v[index]]
+
+    def direction(self, index: int, value: Tensor, gradient: Tensor) -> Tensor:
+        """Update the moments and return the corrected mean over the deviation."""
         first, second = self.m[index], self.v[index]
         first.assign(first * self.b1 + gradient * (1.0 - self.b1))
         second.assign(second * self.b2 + gradient * gradient * (1.0 - self.b2))
         mean = first / self.bias1.to(value.device).reshape(())
         deviation = (second / self.bias2.to(value.device).reshape(())).sqrt()
-        if self.weight_decay:
-            value = value - value * (rate * self.weight_decay)
-        return value - mean / (deviation + self.eps) * rate, [first, second]
+        return mean / (deviation + self.eps)
 
 
 class Adam(AdamW):
