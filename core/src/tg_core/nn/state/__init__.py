@@ -5,6 +5,7 @@ from __future__ import annotations
 from tg_core.nn.state.gguf_file import gguf_load
 from tg_core.nn.state.load import load_state_dict
 from tg_core.nn.state.safetensors_file import safe_load, safe_load_metadata, safe_save
+from tg_core.nn.state.torch_file import torch_load
 from tg_core.nn.state.walk import get_parameters, get_state_dict
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "safe_load",
     "safe_load_metadata",
     "safe_save",
+    "torch_load",
 ]

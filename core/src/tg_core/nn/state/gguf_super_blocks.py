@@ -67,7 +67,8 @@ def decode_q5_k(blocks: Bytes) -> Floats:
     bit of q, 128 of nibbles.
     """
     codes = nibbles(blocks[:, 48:].reshape(-1, 4, 32)).reshape(-1, VALUES)
-    return _scale_sub_blocks(blocks, codes | (_bit_planes(blocks[:, 16:48]) << 4))
+    fifth: Bytes = np.left_shift(_bit_planes(blocks[:, 16:48]), np.uint8(4))
+    return _scale_sub_blocks(blocks, np.bitwise_or(codes, fifth))
 
 
 def decode_q6_k(blocks: Bytes) -> Floats:
