@@ -114,6 +114,9 @@ def flatten(positions: Sequence[UOp], sizes: Sequence[sint]) -> UOp:
 
 def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """Cut two factorisations of one size into the shortest runs of axes with equal products."""
+    if 0 in old or 0 in new:
+        # products stop telling runs apart at the first 0
+        return [(list(range(len(old))), list(range(len(new))))]
     groups = []
     i = j = 0
     while i < len(old) or j < len(new):

@@ -41,3 +41,8 @@ def test_remainders_of_floats_in_kernels() -> None:
     np.testing.assert_array_equal(floored[:5], [1.5, 0.5, 1.0, math.inf, -0.25])
     assert np.isnan(truncated[5:]).all() and np.isnan(floored[5:]).all()
     assert a[:2].fmod(2).tolist() == [1.5, -1.5]
+
+
+def test_floor_division_of_floats_by_one_rounds() -> None:
+    assert (Tensor([0.125, 2.5, -1.5]) // 1).tolist() == [0.0, 2.0, -2.0]
+    assert Tensor([2.5, -1.5]).div(1, rounding_mode="trunc").tolist() == [2.0, -1.0]
