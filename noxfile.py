@@ -35,6 +35,15 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def judges(session: nox.Session) -> None:
+    """Compare every op with PyTorch over 20,000 cases, and write `reports/torch_ops.json`."""
+    session.install(PINS["hatchling"], "./core[test,judges]", "./plugins/tg-cpu")
+    session.env["JUDGE_EXAMPLES"] = "120"
+    session.env["JUDGE_REPORT"] = "reports/torch_ops.json"
+    session.run("pytest", "core/tests/judges/test_torch_ops.py", *session.posargs)
+
+
+@nox.session
 def proofs(session: nox.Session) -> None:
     """Run the tests with every access of every kernel proved in bounds, or refused."""
     session.install(PINS["hatchling"], *PACKAGES)
@@ -97,6 +106,7 @@ def full(session: nox.Session) -> None:
         "docs",
         "tests",
         "fuzz",
+        "judges",
         "proofs",
         "conformance",
         "bench",
