@@ -76,7 +76,8 @@ def test_brief_cuts_deep_and_wide_expressions() -> None:
     deep = r0
     for _ in range(2 * sys.getrecursionlimit()):
         deep = deep.sqrt()
-    assert brief(deep) == "sqrt(sqrt(sqrt(sqrt(sqrt(...)))))"
+    assert brief(deep) == "sqrt(" * 9 + "..." + ")" * 9
+    assert brief(r0 * 4 + r1) == "r0*4 + r1"
     wide = UOp.sink(*(p1.index(r0 + i).load() for i in range(200)))
     assert len(brief(wide)) <= 200
 
@@ -86,6 +87,7 @@ def test_types_and_arguments() -> None:
     assert type_of(r0) == "weakint"
     assert type_of(row_sum()) == "void"
     assert argument_of(p0) == "p0 global CPU"
+    assert argument_of(row_sum()) == ""
     assert argument_of(r1) == "r1 reduce"
     assert argument_of(UOp.variable("n", 1, 9)) == "n from 1 to 9"
     assert argument_of(UOp(Ops.REDUCE, (p0.index(r0).load(), r0), Ops.MAX)) == "MAX"

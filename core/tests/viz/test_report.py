@@ -11,10 +11,8 @@ import tg_core
 from tg_core.codegen import pipeline
 from tg_core.config import Context
 from tg_core.tensor import Tensor
-from tg_core.uop.record import Recorder
 from tg_core.viz.report import Report, build_report
 from tg_core.viz.run_script import Outcome, run_script
-from tg_core.viz.terminal import print_report, report_lines
 
 PROGRAM = """
 from tg_core import Tensor
@@ -101,41 +99,6 @@ def test_one_kernel_alone(outcome: Outcome) -> None:
     only = build_report(outcome.recorder, "program.py", kernel=1)
     assert [(s.kind, s.number) for s in only.sections] == [("kernel", 1)]
     assert build_report(outcome.recorder, "program.py", kernel=99).stages == []
-
-
-def test_the_terminal_lists_every_stage(report: Report, capsys: pytest.CaptureFixture[str]) -> None:
-    print_report(report, limit=5, code=True)
-    printed = capsys.readouterr().out
-    assert "\x1b" not in printed
-    lines = [line.strip() for line in printed.splitlines()]
-    for stage in report.stages:
-        assert any(line.startswith(f"{stage.name}: ") for line in lines)
-    for name, location in report.rules:
-        assert any(line.startswith(f"{name} ({location}) x") for line in lines)
-    assert "source" in lines
-
-
-def test_long_changes_are_cut_and_say_so(report: Report) -> None:
-    lines = [line for line, _ in report_lines(report, limit=1, code=False)]
-    cut = [line for line in lines if line.endswith("more changed lines")]
-    assert cut
-    full = [line for line, _ in report_lines(report, limit=10**6, code=False)]
-    assert not any(line.endswith("more changed lines") for line in full)
-
-
-def test_a_failed_stage_is_shown_as_failed() -> None:
-    recorder = Recorder()
-    node = tg_core.UOp.const(1) + 2
-
-    def fail() -> tg_core.UOp:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        recorder.run("broken", node, fail)
-    report = build_report(recorder, "t", "ZeroDivisionError")
-    lines = [line for line, _ in report_lines(report, 5, code=False)]
-    assert "  broken: failed on 3 nodes" in lines
-    assert lines[-1] == "the program did not end well: ZeroDivisionError"
 
 
 def test_nothing_is_recorded_when_off() -> None:

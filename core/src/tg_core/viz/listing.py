@@ -24,8 +24,8 @@ _INLINE = 72
 _INLINE_SHARED = 10
 """An operand that is read more often is written inside its readers up to this length."""
 _ARGUMENT = 100
-_BRIEF_DEPTH = 4
-_BRIEF_NODES = 60
+_BRIEF_DEPTH = 8
+_BRIEF_NODES = 50
 _BRIEF_LENGTH = 200
 
 _LEAVES = frozenset({Ops.CONST, Ops.RANGE, Ops.SPECIAL, Ops.PARAM, Ops.BUFFER})
@@ -180,7 +180,7 @@ def argument_of(node: UOp) -> str:
         return f"{infix(node, {})[0]} {_place(node)}"
     if node.op is Ops.RANGE:
         return f"{infix(node, {})[0]} {_kind(node)}"
-    if node.arg is None:
+    if node.arg is None or node.arg == KernelInfo():
         return ""
     return _cut(_plain(node.arg), _ARGUMENT)
 
@@ -233,9 +233,9 @@ def _place(storage: UOp) -> str:
 def _write(node: UOp, shown: dict[UOp, Text]) -> Text:
     if node.op is Ops.INDEX and node.arg is not None:
         base, index = (shown[s][0] for s in node.src)
-        return f"{base}[{index} ; {node.arg} lanes]", _ATOM
+        return f"{base}[{index}; {node.arg} lanes]", _ATOM
     formula = node.op in _FORMULA or node.op in GroupOp.ALU or node.op is Ops.INDEX
-    if formula and all(s in shown for s in node.src):
+    if node.op in _LEAVES or (formula and all(s in shown for s in node.src)):
         return infix(node, shown)
     parts = [shown[s][0] if s in shown else s.op.name.lower() for s in shown_sources(node)]
     argument = argument_of(node)

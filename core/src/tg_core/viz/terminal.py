@@ -88,11 +88,11 @@ def _stage_lines(
     indent = "  " * (1 + stage.depth)
     before, after = stage.counts
     if stage.after is None:
-        yield f"{indent}{stage.name}: failed on {before} nodes", "red"
+        yield f"{indent}{stage.name}: failed on {_plural(before, 'node')}", "red"
     elif not stage.changed:
-        yield f"{indent}{stage.name}: no change, {before} nodes", "dim"
+        yield f"{indent}{stage.name}: no change, {_plural(before, 'node')}", "dim"
     else:
-        yield f"{indent}{stage.name}: {before} -> {after} nodes", "cyan"
+        yield f"{indent}{stage.name}: {before} -> {_plural(after, 'node')}", "cyan"
     for rule, count in stage.rules:
         name, location = report.rules[rule]
         yield f"{indent}  {name} ({location}) x{count}", "yellow"
@@ -121,7 +121,7 @@ def _change_lines(stage: StageView, indent: str, limit: int) -> Iterator[Line]:
             continue
         if shown == limit:
             rest = sum(position <= i for i in changed)
-            yield f"{indent}... {rest} more changed lines", "dim"
+            yield f"{indent}... {_plural(rest, 'more changed line')}", "dim"
             return
         if position != last + 1:
             yield f"{indent}  ...", "dim"

@@ -109,7 +109,7 @@ function place(layers) {
     }
   }
   const all = layers.flat();
-  const left = Math.min(0, ...all.map((item) => item.x));
+  const left = all.length ? Math.min(...all.map((item) => item.x)) : 0;
   for (const item of all) item.x -= left;
   return {
     width: Math.max(0, ...all.map((item) => item.x + item.width)),
