@@ -187,6 +187,19 @@ def test_dtypes(
     assert found.tolist() == expected
 
 
+def test_tensors_with_a_dtype_of_their_own_lie_in_bytes(tmp_path: Path) -> None:
+    values = np.array([1, 65535, 7, 9], np.uint16)
+    # GLOBAL, MARK, the storage's tuple, BINPERSID, offset, shape, strides, flags, dtype, REDUCE.
+    pickled = (
+        b"\x80\x02ctorch._utils\n_rebuild_tensor_v3\n((X\x07\0\0\0storagectorch.storage\n"
+        b"UntypedStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x08tQK\x01K\x03\x85K\x01\x85\x89N"
+        b"ctorch\nuint16\ntR."
+    )
+    found = torch_load(write_zip(tmp_path / "u.pt", pickled, {"0": values}))
+    assert found.dtype is dtypes.uint16
+    assert found.tolist() == [65535, 7, 9]
+
+
 def test_numbers_strings_and_containers_come_back(tmp_path: Path) -> None:
     value = {"step": 7, "lr": 0.5, "tags": {"a"}, "list": [1, (None, True), b"\xff"], "big": 2**80}
     for protocol in (2, 3, 4, 5):
