@@ -34,7 +34,7 @@ def check(got: Tensor, want: npt.NDArray[np.float64], depth: int, what: object) 
 
 # small, then larger than one tile, chunk or block of the reduction in one of the directions
 SIZES = [
-    *sizes(1, 9, 1, 70),
+    *sizes(1, 6, 1, 70),
     (70, 70, 70),
     (33, 65, 47),
     (4, 300, 130),
