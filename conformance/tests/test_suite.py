@@ -1,31 +1,80 @@
-"""The suite itself: it passes on a device of core, and fails without one."""
+"""The suite as its users see it: reports, expected failures, exit codes."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
+from suite_runs import install_planted, run_suite
 
 
-def run_suite(*arguments: str) -> subprocess.CompletedProcess[str]:
-    program = "import sys; from tg_conformance.runner import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", program, *arguments, "-p", "no:xdist"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+def test_the_interpreter_is_found(tmp_path: Path) -> None:
+    reports = ["--report", str(tmp_path / "a.xml"), "--report", str(tmp_path / "a.html")]
+    run = run_suite(tmp_path, "--device", "PYTHON", "--level", "0", *reports)
+    assert run.code == 0, run.output
+    assert "tg-conformance: PYTHON" in run.output
+    assert run.report["level"] == 0
+    assert run.report["interface"] is None
+    assert run.report["failed"] == run.report["xfailed"] == 0
+    assert "PROGRAMS" in run.report["capabilities"]["declared"]
+    assert "QUEUES" in run.report["capabilities"]["undeclared"]
+    suites = ElementTree.parse(tmp_path / "a.xml").getroot()
+    assert int(suites[0].attrib["tests"]) == run.report["passed"] == len(suites[0])
+    page = (tmp_path / "a.html").read_text()
+    assert "PYTHON, opened directly: level 0 reached" in page
 
 
-def test_the_interpreter_conforms() -> None:
-    done = run_suite("--device", "PYTHON")
-    assert done.returncode == 0, done.stdout
-    assert "tg-conformance: PYTHON" in done.stdout
+def test_an_unknown_device_fails_and_is_named_invalid(tmp_path: Path) -> None:
+    run = run_suite(tmp_path, "--device", "NOPE", "--level", "0")
+    assert run.code == 1, run.output
+    assert "no plugin in use registers the type" in run.output
+    assert run.report["level"] is None
 
 
-def test_an_unknown_device_fails_and_is_named_invalid() -> None:
-    done = run_suite("--device", "NOPE")
-    assert done.returncode == 1, done.stdout
-    assert "NOPE" in done.stdout
+def test_a_required_capability_invalid(tmp_path: Path) -> None:
+    options = ["--device", "PYTHON", "--level", "0", "-k", "case", "--require", "programs,queues"]
+    run = run_suite(tmp_path, *options)
+    assert run.code == 1, run.output
+    assert run.report["problems"] == ["QUEUES is required and not declared"]
+
+
+ONE = "test_level0_discovery.py::test_the_report_header_is_lines_of_text"
+CORE = "test_level0_discovery.py::test_the_device_opens_and_says_what_it_is"
+
+
+@pytest.mark.parametrize(
+    ("line", "fault", "code", "message"),
+    [
+        (f"{ONE}  # prints a number", "header without text", 0, "1 expected failures"),
+        (f"{ONE}  # prints a number", "", 1, "[XPASS(strict)] prints a number"),
+        (f"{ONE}", "", 4, "no reason given"),
+        ("test_level9.py::test_x  # gone", "", 4, "names no test of the suite"),
+        (f"{CORE}  # hard", "", 4, "is mandatory and cannot be an expected failure"),
+    ],
+)
+def test_expected_failures_are_exact(
+    line: str, fault: str, code: int, message: str, tmp_path: Path
+) -> None:
+    places = install_planted(tmp_path / "site")
+    known = tmp_path / "known.txt"
+    known.write_text(f"# a comment\n\n{line}\n")
+    options = ["--device", "PLANTED", "--level", "0", "--expected-failures", str(known)]
+    run = run_suite(tmp_path, *options, "-k", "header", PYTHONPATH=places, TG_PLANTED=fault)
+    assert run.code == code, run.output
+    assert message in run.output
 
 
 @pytest.mark.parametrize("option", ["--tg-device", "--tg-interface"])
 def test_the_options_are_offered_by_every_pytest(option: str, pytestconfig: pytest.Config) -> None:
     assert pytestconfig.getoption(option) is None
+
+
+@pytest.mark.parametrize("device", ["cpu", "python"])
+def test_committed_reports_are_of_every_level(device: str) -> None:
+    path = Path(__file__).parents[2] / "reports" / f"conformance-{device}.json"
+    report = json.loads(path.read_text())
+    assert report["device"] == device.upper()
+    assert report["level"] == 7
+    assert report["failed"] == 0

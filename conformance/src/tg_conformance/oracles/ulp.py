@@ -55,10 +55,10 @@ def ulp_error(got: Array, exact: Array, dtype: str) -> Array:
         0 where both are NaN, or the result is what a value out of range becomes; infinity where
         one of the two is NaN or out of range and the other is not.
     """
-    exact = np.asarray(exact, np.longdouble)
-    got = np.asarray(got).astype(np.longdouble)
     top = largest(dtype)
     with np.errstate(all="ignore"):
+        exact = np.asarray(exact, np.longdouble)
+        got = np.asarray(got).astype(np.longdouble)
         error = np.abs(got - exact) / spacing(exact, dtype)
         nan, wanted_nan = np.isnan(got), np.isnan(exact)
         # above the largest value by half a step is where rounding leaves the format

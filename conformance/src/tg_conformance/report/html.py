@@ -22,15 +22,19 @@ p.headline { margin-top: .2rem; color: #475066; }
 table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .22rem .6rem; border: 1px solid #dfe3ea; text-align: center; font-weight: 400; }
 thead th { background: #f4f6f9; font-weight: 600; } th.name { text-align: left; }
-td.passed { background: #dff3e4; color: #14622c; } td.failed { background: #fbdcdc; color: #93191b; }
-td.xfailed { background: #fdf0cf; color: #7a5300; } td.undeclared { background: #eef0f4; color: #68708a; }
+td.passed { background: #dff3e4; color: #14622c; }
+td.failed { background: #fbdcdc; color: #93191b; }
+td.xfailed { background: #fdf0cf; color: #7a5300; }
+td.undeclared { background: #eef0f4; color: #68708a; }
 ul { padding-left: 1.2rem; } code { font-size: .92em; } details summary { cursor: pointer; }
 .scroll { overflow-x: auto; } .legend td { border: 0; }
 @media (prefers-color-scheme: dark) {
   body { color: #dfe4ee; background: #14171d; } p.headline { color: #9aa4b8; }
   th, td { border-color: #303744; } thead th { background: #1d222b; }
-  td.passed { background: #173d24; color: #9fe0b3; } td.failed { background: #4b1c1d; color: #ffb3b3; }
-  td.xfailed { background: #46370f; color: #f3d588; } td.undeclared { background: #232833; color: #98a1b5; }
+  td.passed { background: #173d24; color: #9fe0b3; }
+  td.failed { background: #4b1c1d; color: #ffb3b3; }
+  td.xfailed { background: #46370f; color: #f3d588; }
+  td.undeclared { background: #232833; color: #98a1b5; }
 }
 """
 

@@ -32,7 +32,12 @@ def matrix_of(verdict: Verdict) -> list[Matrix]:
         name = group.partition("::test_")[2].replace("_", " ")
         dtypes = tuple(dict.fromkeys(case.dtype for case in cases))
         operations = dict.fromkeys(case.operation or name for case in cases)
-        by_place = {(case.operation or name, case.dtype): case for case in cases}
+        by_place: dict[tuple[str, str], Case] = {}
+        for case in cases:
+            place = (case.operation or name, case.dtype)
+            # of several tests of one place, one that did not pass is shown
+            if place not in by_place or by_place[place].outcome == "passed":
+                by_place[place] = case
         rows = tuple(
             (operation, tuple(by_place.get((operation, dtype)) for dtype in dtypes))
             for operation in operations

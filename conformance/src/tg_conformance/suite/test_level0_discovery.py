@@ -90,11 +90,12 @@ def test_the_package_imports_only_the_facade_of_core(type_name: str, catalog: Ca
     owner = catalog.owner(type_name)
     if owner.source.builtin:
         return
-    name = owner.source.module.partition(".")[0]
-    origin = sys.modules[name].__file__
-    assert origin is not None, f"{type_name}: package {name} has no file"
-    root = Path(origin)
-    files = sorted(root.parent.rglob("*.py")) if root.name == "__init__.py" else [root]
+    origin = owner.module.__file__
+    assert origin is not None, f"{type_name}: {owner.source.module} has no file"
+    module = Path(origin)
+    # a package is the folder of its plugin module
+    in_package = "." in owner.source.module or module.name == "__init__.py"
+    files = sorted(module.parent.rglob("*.py")) if in_package else [module]
     wrong = [f"{file.name} imports {module}" for file in files for module in _private(file)]
     assert not wrong, f"{type_name}: import it from {FACADE}: {'; '.join(wrong)}"
 
@@ -134,9 +135,8 @@ def test_the_name_is_accepted_in_any_case(tg_device: str) -> None:
 @pytest.mark.parametrize("target", ["NOSUCHINTERFACE+{}", "{}:NOSUCHRENDERER"])
 def test_a_wrong_target_is_answered_with_the_right_ones(type_name: str, target: str) -> None:
     """An unknown interface or renderer is an error that lists the known ones."""
-    with Context(DEV=target.format(type_name)):
-        with pytest.raises(DeviceNotFound) as caught:
-            _ = Device[type_name].renderer
+    with Context(DEV=target.format(type_name)), pytest.raises(DeviceNotFound) as caught:
+        _ = Device[type_name].renderer
     message = str(caught.value)
     assert "NOSUCH" in message, f"{target}: the message does not name it: {message}"
     assert f"of {type_name}: " in message, f"{target}: the message lists no other: {message}"

@@ -14,8 +14,8 @@ from tg_core.errors import DeviceError, ShapeError
 pytestmark = pytest.mark.tg_level(1)
 
 SIZES = [
-    1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 255, 257, 511, 1023, 1025,
-    4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, (1 << 20) + 3, (8 << 20) + 5,
+    1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 255, 257, 511, 1023,
+    1025, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, (1 << 20) + 3, (8 << 20) + 5,
 ]  # fmt: skip
 """Bytes: around powers of two, pages, and the sizes where drivers change their way to copy."""
 

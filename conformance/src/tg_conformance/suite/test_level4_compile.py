@@ -23,7 +23,8 @@ def compiled(tg_device: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def counted(self: Any, source: str) -> bytes:
         sources.append(source)
-        return compile_source(self, source)
+        binary: bytes = compile_source(self, source)
+        return binary
 
     monkeypatch.setattr(renderer, "compile", counted)
     return sources
@@ -37,9 +38,12 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.tg_core
 def test_equal_kernels_compile_once(tg_device: str, compiled: list[str]) -> None:
     """The same computation on other storage runs what was compiled before, on that storage."""
+    held = []
     for seed in range(4):
         values = numbers(71, seed=seed)
-        got = (Tensor(values, device=tg_device) * 5 + 0.25).numpy()
+        # kept, so that each run has memory of its own
+        held.append(Tensor(values, device=tg_device).clone().realize())
+        got = (held[-1] * 5 + 0.25).numpy()
         assert np.array_equal(got, values * 5 + np.float32(0.25)), (
             f"{tg_device}: run {seed + 1} of the same computation is wrong"
         )
@@ -52,6 +56,8 @@ def test_the_source_does_not_depend_on_the_process(tg_device: str) -> None:
     """Equal kernels have equal source in every process, or caches on disk would never hit."""
     body = """
         import hashlib
+        from tg_core.config import CACHE
+        CACHE.set(0)
         from tg_core.codegen import compile_program
         from tg_core.backend import Ops
         x = Tensor(np.arange(64, dtype=np.float32), device=DEVICE).reshape(8, 8)

@@ -95,7 +95,7 @@ def test_every_kernel_is_counted(tg_device: str, mode: int) -> None:
 
 
 def test_each_kernel_is_reported(tg_device: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """`DEBUG=2` prints a line for each kernel: the device, a name, a time; and adds the times up."""
+    """`DEBUG=2` prints a line for each kernel with device, name and time, and adds times up."""
     values = np.arange(77, dtype=np.float32)
     source = Tensor(values, device=tg_device).clone().realize()
     capsys.readouterr()

@@ -35,7 +35,11 @@ class PlantedAllocator(HostAllocator):
         return block
 
     def limit(self):
-        return None if planted("endless memory") or planted("broken after exhaustion") else super().limit()
+        return (
+            None
+            if planted("endless memory") or planted("broken after exhaustion")
+            else super().limit()
+        )
 
     def copyin(self, opaque, data):
         size = data.nbytes

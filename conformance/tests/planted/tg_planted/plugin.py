@@ -6,7 +6,7 @@ from tg_planted.faults import planted
 TG_HOOK_VERSION = (1, 0)
 
 if planted("heavy discovery"):
-    import tg_planted.device  # noqa: F401
+    import tg_planted.device
 if planted("private import"):
     import tg_planted.private  # noqa: F401
 

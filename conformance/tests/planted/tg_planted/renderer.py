@@ -54,5 +54,10 @@ class PlantedRenderer(InterpreterRenderer):
 
 
 def _accumulates(nodes, place):
-    return any(row[0] == "STORE" and place in row[3] and nodes[row[3][0]][0] == "INDEX"
-               and nodes[nodes[row[3][0]][3][0]][0] == "BUFFER" for row in nodes)
+    return any(
+        row[0] == "STORE"
+        and place in row[3]
+        and nodes[row[3][0]][0] == "INDEX"
+        and nodes[nodes[row[3][0]][3][0]][0] == "BUFFER"
+        for row in nodes
+    )
