@@ -17,6 +17,7 @@ def _isolate_cache() -> None:
     """Give this process a compile cache of its own, so no test depends on an earlier run."""
     folder = tempfile.mkdtemp(prefix="tg-test-cache-")
     os.environ["TG_CACHE_DIR"] = folder
+    os.environ["PROFILE_FILE"] = os.path.join(folder, "tg_trace.json")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
