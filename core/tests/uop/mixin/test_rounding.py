@@ -46,3 +46,10 @@ def test_remainders_of_floats_in_kernels() -> None:
 def test_floor_division_of_floats_by_one_rounds() -> None:
     assert (Tensor([0.125, 2.5, -1.5]) // 1).tolist() == [0.0, 2.0, -2.0]
     assert Tensor([2.5, -1.5]).div(1, rounding_mode="trunc").tolist() == [2.0, -1.0]
+
+
+def test_copysign_promotes() -> None:
+    half, brain = Tensor([1.5], dtype=dtypes.float16), Tensor([-2.0], dtype=dtypes.bfloat16)
+    assert half.copysign(brain).dtype is dtypes.float32
+    assert half.copysign(brain).tolist() == [-1.5] and half.copysign(-1).dtype is dtypes.float16
+    assert Tensor([2]).copysign(Tensor([-1])).tolist() == [-2.0]

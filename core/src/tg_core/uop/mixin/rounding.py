@@ -69,9 +69,10 @@ class RoundingMixin(PrimitiveMixin):
 
     def copysign(self, other: Any) -> Self:
         """Return the size of self with the sign of `other`, signs of zeros included."""
-        size = self._require_float().abs()
-        sign = self._operand(other, "copysign")._sign_bit()
-        return sign.where(-size, size)
+        signed = self._operand(other, "copysign")
+        common = self._result_dtype(self.dtype, signed.dtype)
+        size = (self._as(common) if dtypes.is_float(common) else self)._require_float().abs()
+        return signed._sign_bit().where(-size, size)
 
     def _sign_bit(self) -> Self:
         """Return whether the value is negative or minus zero."""
