@@ -238,6 +238,9 @@ def check_case(op: Op, case: Case) -> None:
             if y.is_floating_point():
                 assert x.dtype.name == name, f"{text}: dtype {x.dtype.name}, not {name}\n{case}"
             value, exact = array_of(x), array_of(y)
+            if y.dtype is not torch.bool and not y.is_floating_point():
+                # Their integer sums are wider; values wrap to the width of ours.
+                exact = exact.astype(value.dtype)
             if close(op, value, exact, name):
                 continue
             if name in TOLERANCE:
