@@ -91,9 +91,11 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Run the conformance suite: `nox -s conformance -- --device CPU`."""
+    """Run the conformance suite on what comes with core, or `nox -s conformance -- --device X`."""
     session.install(*PACKAGES)
-    session.run("tg-conformance", *(session.posargs or ("--device", "CPU")))
+    runs = [session.posargs] if session.posargs else [("--device", d) for d in ("CPU", "PYTHON")]
+    for arguments in runs:
+        session.run("tg-conformance", *arguments)
 
 
 @nox.session
