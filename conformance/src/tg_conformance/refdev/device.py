@@ -14,6 +14,7 @@ from tg_core.backend import (
     Buffer,
     BufferOptions,
     DeviceError,
+    EmulationFault,
     HCQAllocator,
     HCQBuffer,
     HCQCompiled,
@@ -60,8 +61,8 @@ class RefDevice(HCQCompiled):
         if index >= {"COMPUTE": 1, "COPY": COPY_QUEUES}.get(kind, 0):
             return None
         ring = self._shared(ring_bytes // 4, 32)
-        words = [self._shared(1, 64) for _ in range(4)]
-        memory = QueueDescription(ring, *words)
+        read_ptr, write_ptr, doorbell, put_value = (self._shared(1, 64) for _ in range(4))
+        memory = QueueDescription(ring, read_ptr, write_ptr, doorbell, put_value)
         executor = RefExecutor(self, kind, index, memory)
         self.executors.append(executor)
         self.machine.add(executor)
@@ -89,12 +90,27 @@ class RefDevice(HCQCompiled):
     def host_access(self, buffer: HCQBuffer, nbytes: int, write: bool) -> None:
         self.machine.look()
         start = buffer.meta + buffer.address - buffer.base.address
-        what = "copyin" if write else "copyout"
-        self.machine.races.access("host", what, [(start, nbytes, write)])
+        self._host("copyin" if write else "copyout", start, nbytes, write)
 
     def host_acquire(self) -> None:
         word = self.timeline.buffer.opaque
         self.machine.races.acquire("host", word.meta)
+
+    def host_submitted(self, commands: HCQBuffer) -> None:
+        self.host_acquire()
+        self._host(f"submission to {self.name}", commands.meta, commands.nbytes, True)
+
+    def _host(self, what: str, place: int, nbytes: int, write: bool) -> None:
+        try:
+            self.machine.races.access("host", what, [(place, nbytes, write)])
+        except EmulationFault as fault:
+            raise self.fail(f"fault: {fault}\n{self.hang_report()}") from fault
+
+    def reset(self) -> None:
+        for executor in self.executors:
+            executor.reset()
+            # Nothing is in flight any more: whatever comes is later.
+            self.machine.races.join("host", self.machine.races.snapshot(executor.name))
 
     def finalize(self) -> None:
         self.machine.remove(list(self.executors))

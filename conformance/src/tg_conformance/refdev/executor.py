@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from tg_conformance.refdev.packets import LENGTHS, READ, WRITE, Image, Opcode, u
 from tg_core.backend import DeviceError, EmulatedQueue, PacketFault, Rights, TGError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tg_conformance.refdev.device import RefDevice
     from tg_core.backend import AddressSpace, Machine, QueueDescription
 
@@ -135,15 +137,22 @@ class RefExecutor(EmulatedQueue):
         self.read += words
         self.space.set_word(self.read_ptr, 8, self.read)
 
-    def _satisfied(self, packet: list[int]) -> bool:
-        return self._signal(_wide(packet, 1)) >= _wide(packet, 3) & self._mask
+    def reset(self) -> None:
+        """Forget all packets, and the fault."""
+        self.look()
+        self.indirect = self.fault = None
+        self._pop(self.pushed - self.read)
 
-    @property
-    def _mask(self) -> int:
-        return (1 << self.bits) - 1
+    def _satisfied(self, packet: list[int]) -> bool:
+        return self._signal(_wide(packet, 1)) >= self._signed(_wide(packet, 3))
 
     def _signal(self, address: int) -> int:
-        return self.space.word(address, 8) & self._mask
+        return self._signed(self.space.word(address, 8))
+
+    def _signed(self, value: int) -> int:
+        """Return a value as the hardware compares it: its low bits, with a sign."""
+        half = 1 << (self.bits - 1)
+        return (value & (2 * half - 1) ^ half) - half
 
     def _host(self, address: int, nbytes: int, right: Rights) -> int:
         """Return where bytes are in this process: what aliases have in common."""
@@ -155,7 +164,10 @@ class RefExecutor(EmulatedQueue):
         address, words = _wide(packet, 1), packet[3]
         if words == 0:
             raise PacketFault(f"{self._place()}: INDIRECT of no words")
-        self.space.access(address, 4 * words, Rights.READ)
+        place = self._host(address, 4 * words, Rights.READ)
+        self.races.access(
+            self.name, f"commands, packet {self.packets}", [(place, 4 * words, False)]
+        )
         self.indirect = (address, address + 4 * words)
 
     def _exec(self, packet: list[int]) -> None:
@@ -166,14 +178,16 @@ class RefExecutor(EmulatedQueue):
         if image is None:
             image = self._images[data] = unpack_image(data)
         count = len(image.buffers) + image.variables
-        raw = self.space.access(_wide(packet, 4), 8 * count, Rights.READ) if count else b""
-        words = np.frombuffer(bytes(raw), np.int64).tolist()
+        raw = self.space.access(_wide(packet, 4), 8 * count, Rights.READ)
+        words = np.frombuffer(raw.tobytes(), np.int64).tolist()
         if planted("stale arguments") and len(self._last_arguments) == len(words):
             words, self._last_arguments = self._last_arguments, words
         else:
             self._last_arguments = words
         buffers: list[Any] = []
         ranges: list[tuple[int, int, bool]] = []
+        if count:
+            ranges.append((int(raw.ctypes.data), 8 * count, False))
         for (nbytes, rights), address in zip(image.buffers, words):
             if rights & READ:
                 cells = self.space.access(address, nbytes, Rights.READ)
@@ -203,7 +217,8 @@ class RefExecutor(EmulatedQueue):
         pass
 
     def _wait(self, packet: list[int]) -> None:
-        self.races.acquire(self.name, self._host(_wide(packet, 1), 8, Rights.READ))
+        signal = self._host(_wide(packet, 1), 8, Rights.READ)
+        self.races.acquire(self.name, signal, self._signed(_wide(packet, 3)))
 
     def _time(self, packet: list[int]) -> None:
         now = time.perf_counter_ns()
@@ -215,10 +230,10 @@ class RefExecutor(EmulatedQueue):
         address, value = _wide(packet, 1), _wide(packet, 3)
         if planted("lost store"):
             return
-        self.races.release(self.name, self._host(address, 8, Rights.WRITE))
-        self.space.set_word(address, 8, value & self._mask)
+        self.races.release(self.name, self._host(address, 8, Rights.WRITE), self._signed(value))
+        self.space.set_word(address, 8, value & (1 << self.bits) - 1)
 
-    _HANDLERS = {
+    _HANDLERS: ClassVar[dict[Opcode, Callable[[RefExecutor, list[int]], None]]] = {
         Opcode.INDIRECT: _indirect,
         Opcode.EXEC: _exec,
         Opcode.COPY: _copy,

@@ -32,6 +32,7 @@ def tg_register(registry: Registry) -> None:
         Capability.PROGRAMS,
         Capability.QUEUES,
         Capability.COPY_QUEUE,
+        Capability.RECOVERY,
         Capability.TIMESTAMPS,
     )
 

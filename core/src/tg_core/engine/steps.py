@@ -156,7 +156,9 @@ class QueueStep:
         if self._singles is None:
             linear = UOp(Ops.LINEAR, self.call.src[0].src)
             self._singles = [
-                QueueStep(single, {}) for call in linear.src for single in batch(linear.replace(src=(call,))).src
+                QueueStep(single, {})
+                for call in linear.src
+                for single in batch(linear.replace(src=(call,))).src
             ]
         own = [arguments[slot] for slot in self.slots]
         for step in self._singles:
@@ -182,9 +184,7 @@ class QueueStep:
         _report(call, end - begin, started, [arguments[slot] for slot in self.slots])
 
 
-def _report(
-    call: UOp, seconds: float, started: float, arguments: Sequence[Buffer | int]
-) -> None:
+def _report(call: UOp, seconds: float, started: float, arguments: Sequence[Buffer | int]) -> None:
     """Report a call that was timed by its device."""
     if call.src[0].op is Ops.COPY:
         destination, source = (resolve(parse_argument(call.src[i]), arguments) for i in (1, 2))

@@ -20,7 +20,7 @@ class QueueName(NamedTuple):
 
     device: str
     kind: str
-    index: int
+    number: int
 
 
 def has_queues(device: str) -> bool:

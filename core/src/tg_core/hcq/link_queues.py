@@ -106,9 +106,7 @@ def _template(call: UOp, fixed: Mapping[int, Buffer], timed: bool) -> _Template:
 class _Linker:
     """Memory of one batch while it is filled."""
 
-    def __init__(
-        self, template: _Template, slots: list[int], fixed: Mapping[int, Buffer]
-    ) -> None:
+    def __init__(self, template: _Template, slots: list[int], fixed: Mapping[int, Buffer]) -> None:
         self.template, self.slots, self.fixed = template, slots, fixed
         submits = template.submits
         self.layout = Layout(len(submits.devices), len(submits.queues))
@@ -140,7 +138,9 @@ class _Linker:
             at, name = self.layout.submits + 3 * number, placed.queue.device.name
             memory = self.buffers[name, ("commands",)]
             start = queue_device(name).hcq_allocator.address_of(memory.opaque)
-            head[at : at + 3] = array("q", (placed.start // 4, placed.nbytes // 4, start + placed.start))
+            head[at : at + 3] = array(
+                "q", (placed.start // 4, placed.nbytes // 4, start + placed.start)
+            )
         runtime = runtime_device()
         table = Buffer(runtime, len(head) + len(self.inputs), dtypes.int64).allocate()
         table.as_memoryview()[: len(head) * 8] = memoryview(head).cast("B")
@@ -156,6 +156,7 @@ class _Linker:
             inputs=self.inputs,
             devices=self.devices,
             submits=self.template.submits,
+            commands=[self.buffers[name, ("commands",)] for name in self.template.submits.devices],
             slots=[self.buffers[name, ("slots",)] for name in self.template.submits.devices],
             fixed=list(self.fixed.values()),
             kept=(self.kept, self.buffers),
@@ -263,5 +264,3 @@ def _place(view: memoryview) -> int:
     import numpy as np
 
     return int(np.frombuffer(view, np.uint8).ctypes.data)
-
-

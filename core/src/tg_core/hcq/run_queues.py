@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tg_core.device import Buffer, GlobalCounters
+from tg_core.device import Buffer, Device, GlobalCounters
 from tg_core.device.queues.compiled import WAIT_SECONDS, HCQCompiled
 from tg_core.device.queues.timeline import Dependent
 from tg_core.hcq.run import SizeInput, ValueInput
@@ -58,6 +58,7 @@ class LinkedSubmits(Dependent):
         inputs: what comes with each run, in the order of the table.
         devices: that take part.
         submits: what the queues are given.
+        commands: memory of command words, by device.
         slots: memory of signals, by device.
         fixed: storage that is the same at every run.
         kept: what else the commands point to.
@@ -71,6 +72,7 @@ class LinkedSubmits(Dependent):
         inputs: Sequence[QueueInput],
         devices: Sequence[HCQCompiled],
         submits: Submits,
+        commands: Sequence[Buffer],
         slots: Sequence[Buffer],
         fixed: Sequence[Buffer],
         kept: object,
@@ -84,7 +86,7 @@ class LinkedSubmits(Dependent):
         self.inputs, self.devices, self.submits = tuple(inputs), tuple(devices), submits
         self._storage = [item for item in inputs if isinstance(item, DeviceStorageInput)]
         self._fixed_roots = {id(buffer.root) for buffer in fixed}
-        self._slots = list(slots)
+        self._commands, self._slots = list(commands), list(slots)
         self._slot_views = [buffer.opaque.host_bytes().cast("Q") for buffer in slots]
         self._calls = [op for linear in submits.linears for op in linear.src if op.op is Ops.CALL]
         estimates = [op.src[0].arg.estimates for op in self._calls if op.src[0].op is Ops.PROGRAM]
@@ -187,6 +189,8 @@ class LinkedSubmits(Dependent):
         while True:
             self._program(self._opaques, (), _GRID, _GRID)
             if self._status[0]:
+                for device, commands in zip(self.devices, self._commands, strict=True):
+                    device.host_submitted(commands.opaque)
                 return
             now = time.monotonic()
             deadline = deadline or now + WAIT_SECONDS
@@ -199,5 +203,8 @@ class LinkedSubmits(Dependent):
 
 
 def _start_over(device: HCQCompiled) -> None:
-    """Drain all devices whose queues may wait for this one's timeline, and begin it again."""
-    device.start_over()
+    """Begin a timeline again. Queues of any device may hold waits for it, so all are drained."""
+    for other in Device.opened():
+        if isinstance(other, HCQCompiled) and other.lost is None:
+            other.synchronize()
+    device.timeline.start_over()

@@ -1,9 +1,9 @@
 """A batch of queue calls -> what each queue is given: calls, waits and signals in order.
 
-Every device of the batch has a timeline (see `Timeline`), and memory for signals: slots of 16 bytes,
-`[value, time]`. The first slot keeps the number of the batch's last run, for the fence; then comes
-one for each queue of the device, to which the queue stores how far it has come; then, if calls are
-timed, two for each of them.
+Every device of the batch has a timeline (see `Timeline`), and memory for signals: slots of 16
+bytes, `[value, time]`. The first slot keeps the number of the batch's last run, for the fence; then
+comes one for each queue of the device, to which the queue stores how far it has come; then, if
+calls are timed, two for each of them.
 
 The operations of a queue are a LINEAR over:
 
@@ -111,13 +111,11 @@ def schedule_submits(call: UOp, aliases: Aliases = (), timed: bool = False) -> S
     """
     calls = _calls_of(call.src[0], {slot: (memory, at) for slot, memory, at in aliases})
     by_queue: dict[QueueName, list[int]] = {}
-    touching: dict[str, list[QueueName]] = {}
+    touching: dict[str, dict[QueueName, int]] = {}
     for tag, item in enumerate(calls):
         by_queue.setdefault(item.queue, []).append(tag)
         for device in item.touched:
-            queues = touching.setdefault(device, [])
-            if item.queue not in queues:
-                queues.append(item.queue)
+            touching.setdefault(device, {})[item.queue] = tag
     for device in touching:
         if not any(queue.device == device for queue in by_queue):
             # It takes part with its memory alone; its timeline must cover that all the same.
@@ -174,7 +172,7 @@ class _Builder:
         self,
         calls: list[_Call],
         by_queue: dict[QueueName, list[int]],
-        touching: dict[str, list[QueueName]],
+        touching: dict[str, dict[QueueName, int]],
         timed: bool,
     ) -> None:
         self.calls, self.by_queue, self.touching = calls, by_queue, touching
@@ -208,9 +206,9 @@ class _Builder:
         """Return the result."""
         signalling = {wait for item in self.calls for wait in item.waits}
         for device, queues in self.touching.items():
-            for queue in queues:
-                if queue != self.closing[device] and self.by_queue[queue]:
-                    signalling.add((queue, self.by_queue[queue][-1]))
+            signalling.update(
+                (queue, tag) for queue, tag in queues.items() if queue != self.closing[device]
+            )
         linears = []
         for queue, tags in self.by_queue.items():
             ops = self._prologue(queue)
@@ -245,10 +243,14 @@ class _Builder:
             ops.append(UOp(Ops.INS, (place, UOp.const(number + 1)), "wait"))
         times = self.timed.get(tag)
         if times is not None:
-            ops.append(UOp(Ops.INS, (self._slot(queue.device, times.start, queue.device),), "timestamp"))
+            ops.append(
+                UOp(Ops.INS, (self._slot(queue.device, times.start, queue.device),), "timestamp")
+            )
         ops.append(item.node)
         if times is not None:
-            ops.append(UOp(Ops.INS, (self._slot(queue.device, times.end, queue.device),), "timestamp"))
+            ops.append(
+                UOp(Ops.INS, (self._slot(queue.device, times.end, queue.device),), "timestamp")
+            )
         if signal:
             place = self._slot(queue.device, self.signals[queue], queue.device)
             ops.append(UOp(Ops.INS, (place, UOp.const(tag + 1)), "store"))
@@ -257,12 +259,11 @@ class _Builder:
     def _epilogue(self, device: str, closing: QueueName) -> list[UOp]:
         """All that used the device's memory is over: its timeline goes on."""
         ops = []
-        for queue in self.touching.get(device, []):
+        for queue, tag in self.touching.get(device, {}).items():
             if queue == closing:
                 continue
             place = self._slot(queue.device, self.signals[queue], device)
-            last = UOp.const(self.by_queue[queue][-1] + 1)
-            ops.append(UOp(Ops.INS, (place, last), "wait"))
+            ops.append(UOp(Ops.INS, (place, UOp.const(tag + 1)), "wait"))
         following = timeline_value(device) + UOp.const(1, dtypes.uint64)
         ops.append(UOp(Ops.INS, (address(timeline_of(device), device), following), "store"))
         return ops

@@ -12,6 +12,7 @@ from tg_core.device.queues.allocator import HCQAllocator
 from tg_core.device.queues.timeline import Timeline
 from tg_core.dtype import dtypes
 from tg_core.errors import DeviceError
+from tg_core.plugins.capability import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +57,9 @@ class HCQProgram:
 
 
 class HCQCompiled(Compiled):
-    """A device with queues. Beside the hooks, a backend gives:
+    """A device with queues.
+
+    Beside the hooks, a backend gives:
 
     | member | what it is |
     |---|---|
@@ -64,6 +67,7 @@ class HCQCompiled(Compiled):
     | `TICKS_PER_SECOND` | of the clock that timestamps are taken from |
     | `sleep` | lets time pass for a waiting host, in the driver if it can |
     | `image` | the bytes of a loaded kernel, if not those the renderer made |
+    | `reset` | drops work in flight after a hang or fault (`Capability.RECOVERY`) |
     | `hang_report` | what the device was doing when nothing moved any more |
     """
 
@@ -138,6 +142,11 @@ class HCQCompiled(Compiled):
     def host_access(self, buffer: HCQBuffer, nbytes: int, write: bool) -> None:
         """Take note that the host reads or writes memory; for emulators that look for races."""
 
+    def host_submitted(self, commands: HCQBuffer) -> None:
+        """Take note that the host has found the last run of a batch over, has written its commands
+        anew and rung the doorbells; for emulators that look for races.
+        """
+
     def host_acquire(self) -> None:
         """Take note that the host has seen the signal; for emulators that look for races."""
 
@@ -147,13 +156,25 @@ class HCQCompiled(Compiled):
         return DeviceError(f"{self.name}: {reason}")
 
     def check(self) -> None:
-        """Check that the device is of use.
+        """Check that the device is of use; one that can recover does so now.
 
         Raises:
-            DeviceError: it hung or faulted before.
+            DeviceError: it hung or faulted before, for good.
         """
-        if self.lost is not None:
+        if self.lost is None:
+            return
+        if Capability.RECOVERY not in self.capabilities:
             raise DeviceError(f"{self.name}: lost since an earlier error: {self.lost}")
+        self.reset()
+        timeline = self.timeline
+        timeline.words[0] = timeline.words[1]
+        self.lost = None
+
+    def reset(self) -> None:
+        """Drop all work in flight and make the queues usable again (`Capability.RECOVERY`). What is
+        in the memory of the device stays there; work that was dropped may be half done.
+        """
+        raise DeviceError(f"{self.name}: it cannot be reset")
 
     def synchronize(self, seconds: float = WAIT_SECONDS) -> None:
         """Return when all batches given so far are done.
@@ -184,12 +205,5 @@ class HCQCompiled(Compiled):
             if signal != seen:
                 seen, deadline = signal, time.monotonic() + seconds
             elif not moving or time.monotonic() > deadline:
-                raise self.fail(
-                    f"hang: signal {seen} did not reach {number}\n{self.hang_report()}"
-                )
+                raise self.fail(f"hang: signal {seen} did not reach {number}\n{self.hang_report()}")
         self.host_acquire()
-
-    def start_over(self, number: int = 0) -> None:
-        """Drain the device and begin its timeline again at a number."""
-        self.synchronize()
-        self.timeline.start_over(number)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 
 __all__ = ["MMIOView"]
+
+Form: TypeAlias = Literal["B", "H", "I", "Q"]
+"""Unsigned words of 1, 2, 4 and 8 bytes."""
 
 
 class MMIOView:
@@ -12,12 +17,12 @@ class MMIOView:
 
     Args:
         data: the bytes; the view keeps them alive.
-        form: a `struct` format character: `B`, `H`, `I` or `Q`.
+        form: a `struct` format character.
     """
 
     __slots__ = ("_cells", "form")
 
-    def __init__(self, data: memoryview, form: str = "B") -> None:
+    def __init__(self, data: memoryview, form: Form = "B") -> None:
         self._cells = data.cast("B") if form == "B" else data.cast("B").cast(form)
         self.form = form
 
@@ -44,6 +49,6 @@ class MMIOView:
         """Return the words of a range."""
         return self._cells[start:stop].tolist()
 
-    def view(self, offset: int, nbytes: int, form: str) -> MMIOView:
+    def view(self, offset: int, nbytes: int, form: Form) -> MMIOView:
         """Return a part, from byte `offset` on, as words of another format."""
         return MMIOView(self._cells.cast("B")[offset : offset + nbytes], form)

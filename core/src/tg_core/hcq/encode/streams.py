@@ -57,9 +57,7 @@ def queue_device(name: str) -> HCQCompiled:
     """
     device = Device[name]
     if not isinstance(device, HCQCompiled):
-        raise DeviceError(
-            f"{name}: declares queues, but {type(device).__name__} is no HCQCompiled"
-        )
+        raise DeviceError(f"{name}: declares queues, but {type(device).__name__} is no HCQCompiled")
     return device
 
 
@@ -72,7 +70,7 @@ def encoder_of(name: QueueName) -> HWQueue:
     device = queue_device(name.device)
     for record in device.catalog.queues(device.type):
         if record.kind == name.kind:
-            queue: HWQueue = record.cls.load()(device, name.kind, name.index)
+            queue: HWQueue = record.cls.load()(device, name.kind, name.number)
             return queue
     raise DeviceError(f"{name.device}: no queue of kind {name.kind} is registered")
 
@@ -127,8 +125,12 @@ def _encode(queue: HWQueue, op: UOp) -> None:
 def _encode_copy(queue: HWQueue, op: UOp) -> None:
     destination, source = parse_argument(op.src[1]), parse_argument(op.src[2])
     nbytes = source.size * source.dtype.itemsize
-    ends = (address(end.base, queue.device.name, end.offset) for end in (destination, source))
-    queue.copy(*ends, nbytes)
+    name = queue.device.name
+    queue.copy(
+        address(destination.base, name, destination.offset),
+        address(source.base, name, source.offset),
+        nbytes,
+    )
 
 
 def _launch(queue: HWQueue, call: UOp) -> Launch:

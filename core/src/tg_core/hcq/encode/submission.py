@@ -27,7 +27,7 @@ from tg_core.device.queues.encoder import Stream
 from tg_core.dtype import dtypes
 from tg_core.hcq.encode.streams import commands_of
 from tg_core.hcq.submits import SLOT, slots_of, timeline_of
-from tg_core.plugins.dispatch import device_matcher
+from tg_core.plugins.dispatch import MatcherHook, device_matcher
 from tg_core.uop.ops import KernelInfo, Ops, ParamArg, UOp, graph_rewrite
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ PATCH_WORDS: Final = 4
 """Words of a patch."""
 
 _MOST: Final = 1 << 24
+
+_HOOKS: Final[tuple[MatcherHook, ...]] = ("pm_encode", "pm_lower")
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ def submission_program(submits: Submits, placed: Sequence[Placed]) -> tuple[UOp,
     """
     body = _Body(submits, placed).sink()
     for name in submits.devices:
-        for hook in ("pm_encode", "pm_lower"):
-            rules = device_matcher(Device[name], hook)  # type: ignore[arg-type]  # both are hooks
+        for hook in _HOOKS:
+            rules = device_matcher(Device[name], hook)
             if rules is not None:
                 body = graph_rewrite(body, rules, ctx=Device[name])
     return _numbered(body)
@@ -97,7 +99,7 @@ def _numbered(body: UOp) -> tuple[UOp, list[UOp]]:
     found = [node for node in body.toposort() if node.op is Ops.PARAM and node.tag is not None]
     placeholders = [*first, *[node for node in found if node not in first]]
     numbers = {
-        node: UOp.param(slot, node.dtype, node.shape) for slot, node in enumerate(placeholders)
+        node: UOp.param(slot, node.dtype, node.arg.shape) for slot, node in enumerate(placeholders)
     }
     return body.substitute(numbers), placeholders
 
@@ -115,8 +117,8 @@ class _Body:
         ready = self._ready()
         given = [_word(timeline_of(device), 1) for device in self.submits.devices]
         noted = [_store(self.inputs, 0, ready.cast(dtypes.int64))]
-        for i, number in enumerate(given):
-            noted.append(_store(self.inputs, 1 + i, number.cast(dtypes.int64)))
+        for i, last in enumerate(given):
+            noted.append(_store(self.inputs, 1 + i, last.cast(dtypes.int64)))
         self.inputs = self.inputs.after(*noted)
         done = self._rearmed(given, self._patched())
         for number, placed in enumerate(self.placed):

@@ -20,6 +20,12 @@ Clock: TypeAlias = dict[str, int]
 
 HOST = "host"
 
+BLOCK = 1 << 16
+"""Granularity of the index of accesses, in bytes."""
+
+HISTORY = 256
+"""Stores to one signal that are remembered."""
+
 
 class RaceFault(EmulationFault):
     """Two accesses that nothing orders."""
@@ -45,7 +51,7 @@ class RaceDetector:
 
     def __init__(self) -> None:
         self.clocks: dict[str, Clock] = {}
-        self._signals: dict[int, Clock] = {}
+        self._signals: dict[int, list[tuple[int, Clock]]] = {}
         self._pages: dict[int, list[Access]] = {}
         self.enabled = True
         self.checked = 0
@@ -66,26 +72,46 @@ class RaceDetector:
             if mine.get(name, 0) < time:
                 mine[name] = time
 
-    def release(self, actor: str, signal: int) -> None:
-        """An actor stores to a signal: whoever sees it knows what the actor knows now."""
-        self._signals[signal] = self.snapshot(actor)
+    def release(self, actor: str, signal: int, value: int = 0) -> None:
+        """An actor stores to a signal: whoever sees it knows what the actor knows now.
 
-    def acquire(self, actor: str, signal: int) -> None:
-        """An actor has seen the last store to a signal."""
-        known = self._signals.get(signal)
-        if known is not None:
-            self.join(actor, known)
+        Args:
+            actor: who.
+            signal: the address of the signal.
+            value: what is stored. Values grow; one that does not begins a new run of them.
+        """
+        stores = self._signals.setdefault(signal, [])
+        if stores and value <= stores[-1][0]:
+            stores.clear()
+        if len(stores) >= HISTORY:
+            del stores[0]
+        stores.append((value, self.snapshot(actor)))
 
-    def access(
-        self, actor: str, what: str, ranges: list[tuple[int, int, bool]], block: int = 1 << 20
-    ) -> None:
+    def acquire(self, actor: str, signal: int, value: int | None = None) -> None:
+        """An actor has seen a signal.
+
+        Args:
+            actor: who.
+            signal: the address of the signal.
+            value: what it waited for: only the first store that suffices is known to be over, also
+                when others have followed by chance. None: the last store was seen.
+        """
+        stores = self._signals.get(signal)
+        if not stores:
+            return
+        for stored, known in stores:
+            if value is not None and stored >= value:
+                self.join(actor, known)
+                return
+        self.join(actor, stores[-1][1])
+
+    def access(self, actor: str, what: str, ranges: list[tuple[int, int, bool]]) -> None:
         """Take note of what one packet, or one call of the host, does.
 
         Args:
             actor: who.
             what: the packet and kernel, for messages.
             ranges: address, length and whether it is written.
-            block: granularity of the index, in bytes.
 
         Raises:
             RaceFault: an earlier access to common bytes is not ordered before it.
@@ -98,7 +124,7 @@ class RaceDetector:
         for start, nbytes, write in ranges:
             self.checked += 1
             new = Access(start, start + nbytes, write, actor, time, what)
-            for page in range(start // block, (start + nbytes - 1) // block + 1):
+            for page in range(start // BLOCK, (start + nbytes - 1) // BLOCK + 1):
                 self._enter(page, new, mine)
 
     def _enter(self, page: int, new: Access, known: Clock) -> None:
@@ -120,10 +146,10 @@ class RaceDetector:
         kept.append(new)
         self._pages[page] = kept
 
-    def forget(self, start: int, nbytes: int, block: int = 1 << 20) -> None:
+    def forget(self, start: int, nbytes: int) -> None:
         """Forget accesses to memory that is given up."""
         end = start + nbytes
-        for page in range(start // block, (end - 1) // block + 1):
+        for page in range(start // BLOCK, (end - 1) // BLOCK + 1):
             entries = self._pages.get(page)
             if entries is not None:
                 kept = [e for e in entries if not (start <= e.start and e.end <= end)]

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from tg_core.support.emulation import EmulatedQueue, Machine, PacketFault
+
+
+class Counter(EmulatedQueue):
+    """Executes `total` packets, and notes each in a common list."""
+
+    def __init__(self, name: str, total: int, order: list[str], bad: int = -1) -> None:
+        self.name, self.total, self.order, self.bad = name, total, order, bad
+        self.done = self.seen = 0
+
+    def look(self) -> None:
+        self.seen = self.total
+
+    def ready(self) -> bool:
+        return self.done < self.seen
+
+    def step(self) -> None:
+        if self.done == self.bad:
+            raise PacketFault(f"packet {self.done} of {self.name}")
+        self.done += 1
+        self.order.append(self.name)
+
+    def state(self) -> str:
+        return f"{self.done} done"
+
+
+def order_of(seed: int) -> str:
+    order: list[str] = []
+    machine = Machine(seed)
+    for name in "abc":
+        machine.add(Counter(name, 10, order))
+    while machine.advance():
+        pass
+    assert sorted(order) == sorted("abc" * 10)
+    return "".join(order)
+
+
+def test_a_seed_is_an_order() -> None:
+    orders = [order_of(seed) for seed in range(20)]
+    assert orders == [order_of(seed) for seed in range(20)]
+    assert len(set(orders)) > 15
+
+
+def test_a_fault_stops_its_queue_alone_and_is_reported() -> None:
+    order: list[str] = []
+    machine = Machine(3)
+    bad, good = Counter("bad", 5, order, 2), Counter("good", 5, order)
+    machine.add(bad)
+    machine.add(good)
+    while machine.advance():
+        pass
+    assert (bad.done, good.done) == (2, 5)
+    report = machine.report([bad, good])
+    assert "bad: packet 2 of bad" in report
+    assert "good: 5 done" in report
+    assert "seed 3" in report
+
+
+def test_queues_that_were_removed_do_not_move() -> None:
+    order: list[str] = []
+    machine = Machine(0)
+    queue = Counter("a", 5, order)
+    machine.add(queue)
+    machine.remove([queue])
+    assert not machine.advance()
+    assert order == []
