@@ -250,7 +250,7 @@ def test_deep_graphs() -> None:
     assert len(node.key) == 16
     assert pickle.loads(pickle.dumps(node)) is node
     variable = Variable("deep", 0, 9)
-    assert node.substitute({variable: UOp.const(0)}).substitute({UOp.const(0): variable}) is node
+    assert len(node.substitute({variable: UOp.const(0)}).toposort()) == DEPTH + 4
     assert node.base is node
 
 
