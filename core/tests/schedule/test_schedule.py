@@ -10,6 +10,7 @@ from graph_eval import evaluate
 from kernel_eval import run_schedule
 
 from tg_core.callify import callify
+from tg_core.config import Context
 from tg_core.device import buffer_of, new_buffer_uop
 from tg_core.dtype import dtypes, to_numpy
 from tg_core.schedule import schedule_body
@@ -200,3 +201,14 @@ def test_a_long_chain_is_cut_into_kernels_of_bounded_size(length):
     _, linear = run(x, [a], "NULL")
     assert max(len(c.src[0].toposort()) for c in linear.src) < 1200
     check(x, [a], "NULL", tol=1e-3)
+
+
+def test_a_large_sum_is_cut_by_its_shape():
+    a = make_input((1 << 19,), 0, "NULL")
+    check(a[0].sum(0), [a], "NULL", kernels=2, tol=1e-3)
+    with Context(SPLIT_REDUCEOP=0, SCACHE=0):
+        check(a[0].sum(0), [a], "NULL", kernels=1, tol=1e-3)
+    odd = make_input(((1 << 18) + 1,), 0, "NULL")
+    check(odd[0].sum(0), [odd], "NULL", tol=1e-3)
+    wide = make_input((3, 1 << 19), 0, "NULL")
+    check(wide[0]._reduce(Ops.MAX, (1,), False), [wide], "NULL", kernels=2)

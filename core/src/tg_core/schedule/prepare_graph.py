@@ -6,10 +6,21 @@ become their identity, repeated markers and writes collapse.
 
 from __future__ import annotations
 
+import math
+
+from tg_core.config import SPLIT_REDUCEOP
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat, graph_rewrite
 from tg_core.uop.shapes import sint_max
 
+MOST_RESULTS = 16
+"""Results of a reduction from which on they keep the threads busy by themselves."""
+LEAST_REDUCED = 1 << 18
+"""Elements per result below which one thread is done sooner than two kernels are launched."""
+LEAST_PART = 64
+"""Elements of the cut axis that remain in a part."""
+PARTS = (64, 60, 56, 48, 40, 36, 32, 30, 28, 24, 20, 18, 16, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2)
+"""Numbers of parts to try, the preferred one first."""
 _IDENTITY = {Ops.ADD: 0, Ops.MUL: 1}
 
 
@@ -51,6 +62,31 @@ def reduce_of_nothing(x: UOp, reduce: UOp) -> UOp | None:
 def reduce_of_one(x: UOp, reduce: UOp) -> UOp | None:
     """REDUCE_AXIS over axes of size 1 only -> x."""
     return x if all(x.shape[axis] == 1 for axis in reduce.arg[1]) else None
+
+
+def split_large_reduce(x: UOp, reduce: UOp) -> UOp | None:
+    """REDUCE_AXIS of very many elements to few -> REDUCE_AXIS of the stored REDUCE_AXIS of parts.
+
+    The parts run in parallel. How they are cut depends on the shape alone, so the order of the
+    additions does not change with the number of threads. `SPLIT_REDUCEOP=0` turns it off.
+    """
+    op, axes = reduce.arg
+    shape = [s for s in x.shape if isinstance(s, int)]
+    if not SPLIT_REDUCEOP.value or len(shape) != len(x.shape) or x.device is None:
+        return None
+    total = math.prod(shape)
+    results = total // math.prod(shape[a] for a in axes) if total else 0
+    if results > MOST_RESULTS or total // max(results, 1) < LEAST_REDUCED:
+        return None
+    size = max(shape[a] for a in axes)
+    axis = next(a for a in axes if shape[a] == size)
+    parts = next((p for p in PARTS if size % p == 0 and size // p >= LEAST_PART), None)
+    if parts is None:
+        return None
+    cut = (*shape[:axis], parts, size // parts, *shape[axis + 1 :])
+    inner = sorted(a if a < axis else a + 1 for a in axes)
+    partial = x._movement(Ops.RESHAPE, cut).rop(op, inner).contiguous()
+    return partial.rop(op, (axis,))._movement(Ops.RESHAPE, reduce.shape)
 
 
 def drop_movement_without_effect(x: UOp, movement: UOp) -> UOp | None:
@@ -109,6 +145,7 @@ pm_prepare = PatternMatcher(
         (UPat(Ops.COPY, (_x,), name="copy"), copy_greatest_shape),
         (UPat(Ops.REDUCE_AXIS, (_x,), name="reduce"), reduce_of_nothing),
         (UPat(Ops.REDUCE_AXIS, (_x,), name="reduce"), reduce_of_one),
+        (UPat(Ops.REDUCE_AXIS, (_x,), name="reduce"), split_large_reduce),
         (
             UPat(GroupOp.Movement, (_x,), name="movement", allow_any_len=True),
             drop_movement_without_effect,
