@@ -77,6 +77,10 @@ class RefDevice(HCQCompiled):
     def image(self, name: str, binary: bytes, info: ProgramInfo) -> bytes:
         return pack_image(binary, info)
 
+    @property
+    def occupied(self) -> bool:
+        return self.machine.stepping
+
     def sleep(self, seconds: float) -> bool:
         moved = self.machine.advance()
         for executor in self.machine.queues:
@@ -88,13 +92,13 @@ class RefDevice(HCQCompiled):
         return self.machine.report(list(self.machine.queues))
 
     def host_access(self, buffer: HCQBuffer, nbytes: int, write: bool) -> None:
-        self.machine.look()
         start = buffer.meta + buffer.address - buffer.base.address
+        self.machine.look()
         self._host("copyin" if write else "copyout", start, nbytes, write)
 
     def host_acquire(self) -> None:
-        word = self.timeline.buffer.opaque
-        self.machine.races.acquire("host", word.meta)
+        with self.machine.lock:
+            self.machine.races.acquire("host", self.timeline.buffer.opaque.meta)
 
     def host_submitted(self, commands: HCQBuffer) -> None:
         self.host_acquire()
@@ -102,15 +106,17 @@ class RefDevice(HCQCompiled):
 
     def _host(self, what: str, place: int, nbytes: int, write: bool) -> None:
         try:
-            self.machine.races.access("host", what, [(place, nbytes, write)])
+            with self.machine.lock:
+                self.machine.races.access("host", what, [(place, nbytes, write)])
         except EmulationFault as fault:
             raise self.fail(f"fault: {fault}\n{self.hang_report()}") from fault
 
     def reset(self) -> None:
-        for executor in self.executors:
-            executor.reset()
-            # Nothing is in flight any more: whatever comes is later.
-            self.machine.races.join("host", self.machine.races.snapshot(executor.name))
+        with self.machine.lock:
+            for executor in self.executors:
+                executor.reset()
+                # Nothing is in flight any more: whatever comes is later.
+                self.machine.races.join("host", self.machine.races.snapshot(executor.name))
 
     def finalize(self) -> None:
         self.machine.remove(list(self.executors))
@@ -138,38 +144,44 @@ class RefAllocator(HCQAllocator):
             # A page without a mapping after each allocation catches what leaves it.
             self._next += nbytes + -nbytes % PAGE + PAGE
         kind = "host memory" if options.host else "memory"
-        self.device.space.map(address, cells, Rights.BOTH, f"{kind} of {self.device.name}")
+        with self.device.machine.lock:
+            self.device.space.map(address, cells, Rights.BOTH, f"{kind} of {self.device.name}")
         return HCQBuffer(self.device, address, nbytes, cells.data, meta=place)
 
     def destroy(self, buffer: HCQBuffer) -> None:
-        self.device.space.unmap(buffer.address)
-        self.device.machine.races.forget(buffer.meta, buffer.nbytes)
+        with self.device.machine.lock:
+            self.device.space.unmap(buffer.address)
+            self.device.machine.races.forget(buffer.meta, buffer.nbytes)
 
     def map_peer(self, buffer: HCQBuffer) -> int:
         cells = np.frombuffer(buffer.host_bytes(), np.uint8)
         label = f"memory of {buffer.owner.name}"
-        self.device.space.map(buffer.address, cells, Rights.BOTH, label)
+        with self.device.machine.lock:
+            self.device.space.map(buffer.address, cells, Rights.BOTH, label)
         return buffer.address
 
     def unmap_peer(self, buffer: HCQBuffer) -> None:
-        self.device.space.unmap(buffer.address)
+        with self.device.machine.lock:
+            self.device.space.unmap(buffer.address)
 
     def map_host(self, address: int, nbytes: int) -> int:
         key = (address, nbytes)
-        if key not in self._host:
-            block = (ctypes.c_uint8 * nbytes).from_address(address)
-            cells = np.ctypeslib.as_array(block)
-            self.device.space.map(address, cells, Rights.BOTH, "memory of the host")
-        self._host[key] = self._host.get(key, 0) + 1
+        with self.device.machine.lock:
+            if key not in self._host:
+                block = (ctypes.c_uint8 * nbytes).from_address(address)
+                cells = np.ctypeslib.as_array(block)
+                self.device.space.map(address, cells, Rights.BOTH, "memory of the host")
+            self._host[key] = self._host.get(key, 0) + 1
         return address
 
     def unmap_host(self, address: int, nbytes: int) -> None:
         key = (address, nbytes)
-        self._host[key] -= 1
-        if not self._host[key]:
-            del self._host[key]
-            self.device.space.unmap(address)
-            self.device.machine.races.forget(address, nbytes)
+        with self.device.machine.lock:
+            self._host[key] -= 1
+            if not self._host[key]:
+                del self._host[key]
+                self.device.space.unmap(address)
+                self.device.machine.races.forget(address, nbytes)
 
     def limit(self) -> int:
         return MEMORY_BYTES

@@ -37,6 +37,7 @@ class RefExecutor(EmulatedQueue):
         self.machine: Machine = device.machine
         self.races = device.machine.races
         self.bits = device.SIGNAL_BITS
+        self.memory = memory
         self.ring = memory.ring.opaque.address
         self.ring_words = memory.ring.size
         self.doorbell = memory.doorbell.opaque.address

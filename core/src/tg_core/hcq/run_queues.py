@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import struct
 import threading
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg_core.device import Buffer, Device, GlobalCounters
-from tg_core.device.queues.compiled import WAIT_SECONDS, HCQCompiled
+from tg_core.device.queues.compiled import WAIT_SECONDS, HCQCompiled, Patience
 from tg_core.device.queues.timeline import Dependent
 from tg_core.hcq.run import SizeInput, ValueInput
 from tg_core.hcq.submits import SLOT
@@ -185,17 +184,15 @@ class LinkedSubmits(Dependent):
 
     def _submit(self) -> None:
         """Call the host program until it finds the last run over and room in the rings."""
-        deadline = 0.0
+        patience = Patience()
         while True:
             self._program(self._opaques, (), _GRID, _GRID)
             if self._status[0]:
                 for device, commands in zip(self.devices, self._commands, strict=True):
                     device.host_submitted(commands.opaque)
                 return
-            now = time.monotonic()
-            deadline = deadline or now + WAIT_SECONDS
             moving = [device.sleep(WAIT_SECONDS) for device in self.devices]
-            if not any(moving) or now > deadline:
+            if patience.is_over(any(moving)):
                 device = self.devices[0]
                 raise device.fail(
                     f"hang: the last run of a batch is not over\n{device.hang_report()}"

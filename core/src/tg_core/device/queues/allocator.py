@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from tg_core.device.api import Allocator, BufferOptions
@@ -62,10 +63,24 @@ class HCQAllocator(Allocator):
     def unmap_host(self, address: int, nbytes: int) -> None:
         """Undo `map_host`."""
 
+    def __init__(self, device: HCQCompiled) -> None:
+        super().__init__(device)
+        self._given_up: deque[HCQBuffer] = deque()
+
     def alloc(self, nbytes: int, options: BufferOptions) -> HCQBuffer:
+        self._release()
         return self.create(nbytes, options)
 
     def free(self, opaque: HCQBuffer, nbytes: int, options: BufferOptions) -> None:
+        # Called by finalizers too, which may find the device where it cannot wait.
+        self._given_up.append(opaque)
+        self._release()
+
+    def _release(self) -> None:
+        while self._given_up and not self.device.occupied:
+            self._release_one(self._given_up.popleft())
+
+    def _release_one(self, opaque: HCQBuffer) -> None:
         # Work in flight may still use it, on any device that can reach it.
         for device in (self.device, *opaque.mapped):
             if not device.lost:

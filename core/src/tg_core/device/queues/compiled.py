@@ -26,6 +26,44 @@ __all__ = ["HCQCompiled", "HCQProgram"]
 WAIT_SECONDS = 30.0
 """How long a wait lasts without any progress before the device counts as hung."""
 
+STILL_SECONDS = 0.1
+"""How long, when the device itself says that nothing can move: another thread may be about to give
+it work."""
+
+
+class Patience:
+    """Measures how long nothing has moved.
+
+    Args:
+        seconds: when to give up.
+    """
+
+    def __init__(self, seconds: float = WAIT_SECONDS) -> None:
+        self._seconds = seconds
+        self._since = time.monotonic()
+        self._still: float | None = None
+
+    def renew(self) -> None:
+        """Begin anew: something has moved."""
+        self._since, self._still = time.monotonic(), None
+
+    def is_over(self, moving: bool) -> bool:
+        """Tell whether to give up; rests a little where nothing can move.
+
+        Args:
+            moving: what `HCQCompiled.sleep` said.
+        """
+        now = time.monotonic()
+        if moving:
+            self._still = None
+            return now - self._since > self._seconds
+        if self._still is None:
+            self._still = now
+        if now - self._still > min(STILL_SECONDS, self._seconds):
+            return True
+        time.sleep(1e-3)
+        return False
+
 
 class HCQProgram:
     """A kernel in the memory of a device.
@@ -135,6 +173,11 @@ class HCQCompiled(Compiled):
         time.sleep(min(seconds, 1e-4))
         return True
 
+    @property
+    def occupied(self) -> bool:
+        """Whether this thread is where it cannot wait for the device, in an emulator's packet."""
+        return False
+
     def hang_report(self) -> str:
         """Return what each queue was doing, for the error of a wait that came to nothing."""
         return "no report"
@@ -198,12 +241,13 @@ class HCQCompiled(Compiled):
             DeviceError: it hung or faulted.
         """
         timeline = self.timeline
-        seen, deadline = timeline.signal, time.monotonic() + seconds
+        seen, patience = timeline.signal, Patience(seconds)
         while seen < number:
             moving = self.sleep(seconds)
             signal = timeline.signal
             if signal != seen:
-                seen, deadline = signal, time.monotonic() + seconds
-            elif not moving or time.monotonic() > deadline:
+                seen = signal
+                patience.renew()
+            elif patience.is_over(moving):
                 raise self.fail(f"hang: signal {seen} did not reach {number}\n{self.hang_report()}")
         self.host_acquire()

@@ -24,7 +24,7 @@ class HCQBuffer:
         base: the allocation that this is a part of.
     """
 
-    __slots__ = ("address", "base", "host", "mapped", "meta", "nbytes", "owner")
+    __slots__ = ("_base", "address", "host", "mapped", "meta", "nbytes", "owner")
 
     def __init__(
         self,
@@ -37,9 +37,15 @@ class HCQBuffer:
     ) -> None:
         self.owner, self.address, self.nbytes = owner, address, nbytes
         self.host, self.meta = host, meta
-        self.base: HCQBuffer = self if base is None else base
+        # A reference to itself would leave the memory to the collector of cycles.
+        self._base = base
         self.mapped: dict[HCQCompiled, int] = {} if base is None else base.mapped
         """Addresses of the whole allocation on other devices that it was mapped for."""
+
+    @property
+    def base(self) -> HCQBuffer:
+        """The whole allocation."""
+        return self if self._base is None else self._base
 
     def part(self, offset: int, nbytes: int) -> HCQBuffer:
         """Return `nbytes` bytes from byte `offset` on."""

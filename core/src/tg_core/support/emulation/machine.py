@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from abc import ABC, abstractmethod
 
 from tg_core.support.emulation.faults import EmulationFault
@@ -58,6 +59,9 @@ class Machine:
     def __init__(self, seed: int | None = None) -> None:
         self.queues: list[EmulatedQueue] = []
         self.races = RaceDetector()
+        self.lock = threading.RLock()
+        """Held while anything emulated is looked at or changed."""
+        self._stepping: int | None = None
         self.reseed(seed)
 
     def reseed(self, seed: int | None = None) -> None:
@@ -67,23 +71,42 @@ class Machine:
 
     def add(self, queue: EmulatedQueue) -> None:
         """Let a queue take part."""
-        self.queues.append(queue)
+        with self.lock:
+            self.queues.append(queue)
 
     def remove(self, queues: list[EmulatedQueue]) -> None:
         """Take queues out, of a device that is closed."""
-        self.queues = [queue for queue in self.queues if queue not in queues]
+        with self.lock:
+            self.queues = [queue for queue in self.queues if queue not in queues]
+
+    @property
+    def stepping(self) -> bool:
+        """Whether this thread is in the middle of a packet: a finalizer can find itself there."""
+        return self._stepping == threading.get_ident()
 
     def look(self) -> None:
         """Let every queue read its doorbell, before the host does something that must be seen as
         later.
         """
-        for queue in self.queues:
-            queue.look()
+        with self.lock:
+            for queue in self.queues:
+                try:
+                    queue.look()
+                except EmulationFault as fault:
+                    queue.fault = fault
 
     def advance(self) -> bool:
         """Give one queue its turn; returns False if none can move."""
+        with self.lock:
+            self._stepping = threading.get_ident()
+            try:
+                return self._turn()
+            finally:
+                self._stepping = None
+
+    def _turn(self) -> bool:
         self.look()
-        able = [queue for queue in self.queues if queue.fault is None and queue.ready()]
+        able = [queue for queue in self.queues if self._able(queue)]
         if not able:
             return False
         queue = self._random.choice(able)
@@ -92,10 +115,18 @@ class Machine:
                 queue.step()
             except EmulationFault as fault:
                 queue.fault = fault
-                break
-            if not queue.ready():
+            if not self._able(queue):
                 break
         return True
+
+    @staticmethod
+    def _able(queue: EmulatedQueue) -> bool:
+        """Tell whether a queue can move; looking at its next packet may already be a fault."""
+        try:
+            return queue.fault is None and queue.ready()
+        except EmulationFault as fault:
+            queue.fault = fault
+            return False
 
     def report(self, queues: list[EmulatedQueue]) -> str:
         """Return the state of queues, one a line, with the seed that leads to it."""
