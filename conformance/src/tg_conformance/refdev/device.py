@@ -25,6 +25,8 @@ from tg_core.backend import (
 )
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from tg_core.backend import OpenRequest, ProgramInfo
 
 __all__ = ["MACHINE", "RefAllocator", "RefDevice"]
@@ -99,6 +101,9 @@ class RefDevice(HCQCompiled):
     def host_acquire(self) -> None:
         with self.machine.lock:
             self.machine.races.acquire("host", self.timeline.buffer.opaque.meta)
+
+    def submission(self) -> AbstractContextManager[object]:
+        return self.machine.lock
 
     def host_submitted(self, commands: HCQBuffer) -> None:
         self.host_acquire()

@@ -186,11 +186,12 @@ class LinkedSubmits(Dependent):
         """Call the host program until it finds the last run over and room in the rings."""
         patience = Patience()
         while True:
-            self._program(self._opaques, (), _GRID, _GRID)
-            if self._status[0]:
-                for device, commands in zip(self.devices, self._commands, strict=True):
-                    device.host_submitted(commands.opaque)
-                return
+            with self.devices[0].submission():
+                self._program(self._opaques, (), _GRID, _GRID)
+                if self._status[0]:
+                    for device, commands in zip(self.devices, self._commands, strict=True):
+                        device.host_submitted(commands.opaque)
+                    return
             moving = [device.sleep(WAIT_SECONDS) for device in self.devices]
             if patience.is_over(any(moving)):
                 device = self.devices[0]

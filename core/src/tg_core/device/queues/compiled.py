@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tg_core.device.api import Compiled
@@ -16,6 +17,7 @@ from tg_core.plugins.capability import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from tg_core.device.queues.memory import HCQBuffer
     from tg_core.plugins.queues import QueueDescription
@@ -184,6 +186,12 @@ class HCQCompiled(Compiled):
 
     def host_access(self, buffer: HCQBuffer, nbytes: int, write: bool) -> None:
         """Take note that the host reads or writes memory; for emulators that look for races."""
+
+    def submission(self) -> AbstractContextManager[object]:
+        """Return what is entered around a call of a host program; for emulators, which must not
+        advance before they have taken note of what it did.
+        """
+        return nullcontext()
 
     def host_submitted(self, commands: HCQBuffer) -> None:
         """Take note that the host has found the last run of a batch over, has written its commands
