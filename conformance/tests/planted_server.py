@@ -35,9 +35,11 @@ def run_one(fault: str, files: list[str], expression: str, folder: str) -> dict[
     """Run the tests that are to catch a fault, and return what came of it."""
     os.environ["TG_PLANTED"] = "" if fault.startswith("sound") else fault
     os.environ["TG_CACHE_DIR"] = folder
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     tg_core.config.TG_CACHE_DIR.set(folder)
     report = Path(folder) / "report.json"
-    arguments = ["-c", str(SETTINGS), "--rootdir", str(SETTINGS.parent), "-p", "no:xdist"]
+    arguments = ["-c", str(SETTINGS), "--rootdir", str(SETTINGS.parent)]
+    arguments += ["-p", "tg_conformance.pytest_plugin"]
     arguments += [*(str(SETTINGS.parent / file) for file in files), "-k", expression, "-q"]
     arguments += ["--tg-device", "PLANTED", "--tg-report", str(report)]
     output = io.StringIO()

@@ -27,7 +27,7 @@ def run_suite(folder: Path, *arguments: str, **variables: str) -> Run:
     """Run `tg-conformance` and read its JSON report."""
     path = folder / "report.json"
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments, "--report", str(path), "-p", "no:xdist"],
+        [sys.executable, "-c", PROGRAM, *arguments, "--report", str(path)],
         capture_output=True,
         text=True,
         timeout=300,

@@ -56,7 +56,6 @@ FAULTS = {
     "junk is loaded": (6, "binary", "binary_that_is_none_is_refused", "junk were loaded"),
     "interrupt swallowed": (6, "ctrl", "ctrl_c_interrupts", "Ctrl-C was lost"),
     "lost in the child": (6, "forked", "forked_child_computes", "computes something else"),
-    "arguments shared by threads": (6, "threads", "compute_at_the_same_time", "thread"),
     "noise at exit": (6, "in_flight", "exit_with_work_in_flight", "queue not drained"),
     "timestamps swapped": (7, "time_is", "a_time_is_a_time", "took -"),
     "time in milliseconds": (7, "no_longer", "no_longer_than_the_host", "by the device"),

@@ -62,7 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options, rest = build_parser().parse_known_args(argv)
     # given first, so that pytest resolves paths among further arguments after its own settings
     arguments = ["-c", str(SETTINGS), "--rootdir", str(SETTINGS.parent), str(SETTINGS.parent)]
-    arguments += ["-q", "--tg-device", options.device]
+    arguments += ["-p", "tg_conformance.pytest_plugin", "-q", "--tg-device", options.device]
+    if any(argument.startswith(("-n", "--numprocesses")) for argument in rest):
+        arguments += ["-p", "xdist.plugin"]
     if options.interface is not None:
         arguments += ["--tg-interface", options.interface]
     if options.expected_failures is not None:
@@ -79,5 +81,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="tg-conformance-") as folder:
         return subprocess.call(
             [sys.executable, "-m", "pytest", *arguments, *rest],
-            env={**os.environ, "TG_CACHE_DIR": folder},
+            # whatever else is installed for pytest has no say here
+            env={**os.environ, "TG_CACHE_DIR": folder, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         )

@@ -194,6 +194,7 @@ def test_a_forked_child_computes(tg_device: str) -> None:
 def test_threads_compute_at_the_same_time(tg_device: str) -> None:
     """Four threads run kernels and captured functions on data of their own."""
     wrong: list[str] = []
+    together = threading.Barrier(4)
 
     @TinyJit
     def shared(x: Tensor) -> Tensor:
@@ -205,11 +206,14 @@ def test_threads_compute_at_the_same_time(tg_device: str) -> None:
                 random = np.random.default_rng(100 * number + turn)
                 values = random.integers(-99, 99, 100).astype(np.int32)
                 tensor = Tensor(values, device=tg_device).clone().realize()
-                if not np.array_equal((tensor * 3 - number).numpy(), values * 3 - number):
+                # one kernel for all threads, launched at the same time, each on its own data
+                together.wait(LIMIT)
+                if not np.array_equal((tensor * 3 - 1).numpy(), values * 3 - 1):
                     wrong.append(f"thread {number}, kernel of turn {turn + 1}")
                 if not np.array_equal(shared(tensor).numpy(), (values + 1) * 2):
                     wrong.append(f"thread {number}, replay of turn {turn + 1}")
         except Exception as error:
+            together.abort()
             wrong.append(f"thread {number}: {type(error).__name__}: {error}")
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]

@@ -1,6 +1,7 @@
 """The device, with the faults of launching and of a driver."""
 
 import os
+import signal
 import threading
 import time
 
@@ -27,6 +28,9 @@ class PlantedDevice(Compiled):
     """Runs kernels with the interpreter."""
 
     def load_program(self, name, binary, info):
+        if planted("interrupt swallowed"):
+            # as a driver's library does that brings a handler of its own
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         if planted("junk is loaded"):
             try:
                 return PlantedProgram(name, binary, info)
@@ -51,18 +55,13 @@ class PlantedProgram:
         self.info = info
         self.runs = 0
         self.first = None
-        self.shared = None
 
     def __call__(self, buffers, values, global_size, local_size, wait=False):
         if planted("lost in the child") and os.getpid() != PARENT:
             return 0.0 if wait else None
         buffers, values, global_size = self._stale(list(buffers), values, global_size)
         start = time.perf_counter()
-        try:
-            self._launch(buffers, values, global_size, local_size)
-        except KeyboardInterrupt:
-            if not planted("interrupt swallowed"):
-                raise
+        self._launch(buffers, values, global_size, local_size)
         self._spoil(buffers)
         self.runs += 1
         return self._time(time.perf_counter() - start) if wait else None
@@ -85,10 +84,6 @@ class PlantedProgram:
             global_size = (global_size[0] - 1, *global_size[1:])
         if planted("launch lost") and self.runs == 1:
             return
-        if planted("arguments shared by threads"):
-            self.shared = buffers
-            time.sleep(0.002)
-            buffers = self.shared
         self.program(buffers, values, global_size, local_size)
 
     def _spoil(self, buffers):
