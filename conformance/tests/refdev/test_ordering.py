@@ -132,3 +132,16 @@ def test_every_wait_is_missed_or_implied(graph_seed: int, monkeypatch: pytest.Mo
     link_queues._templates.clear()
     assert found > 0
     assert found + implied == len(waits_of(whole.linears))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_batch_may_be_dropped_while_it_is_in_flight(seed: int) -> None:
+    MACHINE.reseed(seed)
+    start = start_values(seed)
+    buffers, wanted = new_buffers(start), start
+    for turn in range(10):
+        graph = random_graph(50 + turn, 5)
+        link_submits(batch_of(graph), {}).run(buffers)
+        wanted = expected(graph, wanted)
+        MACHINE.advance()
+    np.testing.assert_array_equal(results(buffers), wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tg_core.device import Buffer
@@ -27,8 +28,6 @@ def launch(
     wait: bool,
 ) -> float | None:
     """Launch a loaded kernel; see `tg_core.device.Program`."""
-    from dataclasses import replace
-
     device, info = program.device, program.info
     sized = replace(
         info,

@@ -11,6 +11,8 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tg_core.device import Buffer, BufferOptions
 from tg_core.device.queues.encoder import width
 from tg_core.device.queues.timeline import SHARED
@@ -261,6 +263,4 @@ class _Linker:
 
 
 def _place(view: memoryview) -> int:
-    import numpy as np
-
     return int(np.frombuffer(view, np.uint8).ctypes.data)

@@ -77,6 +77,7 @@ class LinkedSubmits(Dependent):
         kept: object,
     ) -> None:
         self._program, self._arguments, self._kept = program, tuple(arguments), kept
+        self._memory = (self._arguments, commands, slots, kept)
         self._opaques = [buffer.opaque for buffer in arguments]
         self._table = arguments[0].as_memoryview()
         self._status = self._table.cast("q")
@@ -191,6 +192,7 @@ class LinkedSubmits(Dependent):
                 if self._status[0]:
                     for device, commands in zip(self.devices, self._commands, strict=True):
                         device.host_submitted(commands.opaque)
+                        device.keep(self._memory)
                     return
             moving = [device.sleep(WAIT_SECONDS) for device in self.devices]
             if patience.is_over(any(moving)):

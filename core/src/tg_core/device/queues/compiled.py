@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from collections import deque
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -121,6 +122,7 @@ class HCQCompiled(Compiled):
         """Why the device is of no use any more, or None while it works."""
         self._timeline: Timeline | None = None
         self._queues: dict[tuple[str, int], QueueDescription] = {}
+        self._in_flight: deque[tuple[int, object]] = deque()
 
     @property
     def hcq_allocator(self) -> HCQAllocator:
@@ -155,6 +157,19 @@ class HCQCompiled(Compiled):
                 raise DeviceError(f"{self.name}: no queue {kind}:{index}; no plugin makes one")
             self._queues[kind, index] = found
         return found
+
+    def keep(self, what: object) -> None:
+        """Keep what the batch just given points to until the device is done with it.
+
+        Memory of signals must outlive the waits of other devices too, so each device of a batch
+        keeps all of it.
+        """
+        self._drop_until(self.timeline.signal)
+        self._in_flight.append((self.timeline.given, what))
+
+    def _drop_until(self, number: int) -> None:
+        while self._in_flight and self._in_flight[0][0] <= number:
+            self._in_flight.popleft()
 
     def image(self, name: str, binary: bytes, info: ProgramInfo) -> bytes:
         """Return the bytes that a launch of a kernel points to."""
@@ -219,6 +234,7 @@ class HCQCompiled(Compiled):
         self.reset()
         timeline = self.timeline
         timeline.words[0] = timeline.words[1]
+        self._in_flight.clear()
         self.lost = None
 
     def reset(self) -> None:
@@ -259,3 +275,4 @@ class HCQCompiled(Compiled):
             elif patience.is_over(moving):
                 raise self.fail(f"hang: signal {seen} did not reach {number}\n{self.hang_report()}")
         self.host_acquire()
+        self._drop_until(number)
