@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tg_conformance.refdev.device import RefAllocator
 from tg_core import Device, GlobalCounters, Tensor, TinyJit, Variable, dtypes
 from tg_core.config import Context
+from tg_core.errors import DeviceError
 
 RNG = np.random.default_rng(5)
 
@@ -136,3 +138,14 @@ def test_memory_comes_back() -> None:
     for _ in range(5):
         (a + 1).realize()
     assert GlobalCounters.mem_used == before
+
+
+def test_host_memory_that_cannot_be_mapped_is_copied_by_the_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(self: object, address: int, nbytes: int) -> int:
+        raise DeviceError("no locked memory left")
+
+    monkeypatch.setattr(RefAllocator, "map_host", refuse)
+    x = random(5)
+    assert (Tensor(x).to("REF") + 1).to("PYTHON").numpy().tolist() == (x + 1).tolist()

@@ -165,12 +165,17 @@ class QueueStep:
             step.run(own)
 
     def _run_aliased(self, arguments: Sequence[Buffer | int]) -> None:
-        """Run on storage of which parts overlap: the order of calls must follow from that."""
+        """Run on storage of which parts overlap, so that the order of calls must follow from that;
+        or of which the queues cannot reach all.
+        """
         if len(self.call.src[0].src) > 1:
             self._run_singly(arguments)
             return
         fixed = {slot: a for slot in self.slots if isinstance(a := arguments[slot], Buffer)}
-        link_submits(self.call, fixed).run(arguments)
+        (call,) = self.call.src[0].src
+        if not link_submits(self.call, fixed).run(arguments) and call.src[0].op is Ops.COPY:
+            # The queue cannot reach one end: the copy goes by the host.
+            CopyStep(call).run([arguments[slot] for slot in self.slots])
 
     def _run_timed(self, arguments: Sequence[Buffer | int]) -> None:
         if self._timed is None:

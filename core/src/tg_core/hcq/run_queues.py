@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tg_core.device import Buffer, Device, GlobalCounters
 from tg_core.device.queues.compiled import WAIT_SECONDS, HCQCompiled, Patience
 from tg_core.device.queues.timeline import Dependent
+from tg_core.errors import DeviceError
 from tg_core.hcq.run import SizeInput, ValueInput
 from tg_core.hcq.submits import SLOT
 from tg_core.uop.ops import Ops
@@ -40,6 +41,10 @@ class DeviceStorageInput(NamedTuple):
         given = self.fixed if self.fixed is not None else arguments[self.slot]
         assert isinstance(given, Buffer)
         return given.ensure_allocated()
+
+
+class CannotMap(Exception):
+    """Memory of the host cannot be shown to a device."""
 
 
 QueueInput = DeviceStorageInput | ValueInput | SizeInput
@@ -108,7 +113,7 @@ class LinkedSubmits(Dependent):
 
         Returns:
             False where storage of this run overlaps in a way that the order of the batch does not
-            know of; nothing was done then.
+            know of, or host memory cannot be shown to the device; nothing was done then.
 
         Raises:
             DeviceError: a device is lost, hung or faulted.
@@ -124,7 +129,11 @@ class LinkedSubmits(Dependent):
                     _start_over(device)
             mapped: list[tuple[HCQCompiled, int, int]] = []
             try:
-                self._fill(self._table, self._offset, *self._values(arguments, mapped))
+                try:
+                    values = self._values(arguments, mapped)
+                except CannotMap:
+                    return False
+                self._fill(self._table, self._offset, *values)
                 self._submit()
                 if wait or mapped:
                     # The host may do to its own memory what it likes once this returns.
@@ -178,7 +187,10 @@ class LinkedSubmits(Dependent):
                 continue
             place = buffer.compiled.allocator.address(buffer.root.opaque)
             nbytes = max(buffer.root.nbytes, 1)
-            start = item.device.hcq_allocator.map_host(place, nbytes)
+            try:
+                start = item.device.hcq_allocator.map_host(place, nbytes)
+            except DeviceError as error:
+                raise CannotMap from error
             mapped.append((item.device, place, nbytes))
             values.append(start + buffer.offset)
         return values
