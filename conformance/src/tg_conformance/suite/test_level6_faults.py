@@ -30,8 +30,9 @@ def check_works(device: str, when: str) -> None:
 
 def check_ran(device: str, done: Any, what: str) -> None:
     """Check that a program came to its end."""
+    lines = done.stderr.strip().splitlines() or ["no output"]
     assert done.returncode == 0, (
-        f"{device}: {what}: exit code {done.returncode}: {done.stderr.strip()[-600:]}"
+        f"{device}: {what}: exit code {done.returncode}: {lines[-1]}\n{done.stderr[-600:]}"
     )
 
 
