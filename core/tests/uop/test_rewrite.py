@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+
 import pytest
 
 from tg_core.errors import RewriteError
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat, Variable, graph_rewrite
+from tg_core.uop.record import recording
 
 a, b = Variable("a", 0, 99), Variable("b", 0, 99)
 k = UPat(Ops.CONST, name="k")
@@ -160,6 +164,14 @@ LOOPS = {
     "wrap their own node": (PatternMatcher([(PARAM, wrap)]), a * b, "PARAM"),
     "grow inside": (PatternMatcher([(k, grow)]), a * 2, "CONST"),
 }
+GROWING = ("wrap their own node", "grow inside")
+"""Where what is new has something new in it that the rules apply to."""
+
+
+@pytest.fixture
+def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take growth to be endless earlier, for the sake of time."""
+    monkeypatch.setattr("tg_core.uop.rewrite._DEPTH", 1500)
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -171,11 +183,76 @@ def test_rules_without_a_fixed_point_are_an_error(name: str) -> None:
         graph_rewrite(root, matcher)
 
 
-@pytest.mark.parametrize("name", ["undo each other", "count for ever", "wrap their own node"])
-def test_so_they_are_before_the_sources(name: str) -> None:
+@pytest.mark.usefixtures("_shallow")
+@pytest.mark.parametrize("mode", [{"bottom_up": True}, {"bottom_up": True, "walk": True}], ids=str)
+@pytest.mark.parametrize("name", LOOPS)
+def test_so_they_are_before_the_sources(name: str, mode: dict[str, bool]) -> None:
+    matcher, root, op = LOOPS[name]
+    if "walk" in mode and name not in GROWING:
+        graph_rewrite(root, matcher, **mode)
+        return
+    with pytest.raises(RewriteError, match=f"fixed point at {op}"):
+        graph_rewrite(root, matcher, **mode)
+
+
+@pytest.mark.usefixtures("_shallow")
+@pytest.mark.parametrize("name", LOOPS)
+def test_so_they_are_beside_rules_for_later(name: str) -> None:
     matcher, root, op = LOOPS[name]
     with pytest.raises(RewriteError, match=f"fixed point at {op}"):
-        graph_rewrite(root, matcher, bottom_up=True)
+        graph_rewrite(root, PatternMatcher(), bpm=matcher)
+
+
+@pytest.mark.usefixtures("_shallow")
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("bottom_up", [False, True])
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_error_names_the_stage_the_rules_and_the_node(
+    name: str, bottom_up: bool, recorded: bool
+) -> None:
+    matcher, root, op = LOOPS[name]
+    with contextlib.ExitStack() as stack:
+        if recorded:
+            stack.enter_context(recording())
+        caught = stack.enter_context(pytest.raises(RewriteError))
+        graph_rewrite(root, matcher, bottom_up=bottom_up, name="some stage")
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith(f"some stage: rules do not reach a fixed point at {op}")
+    rule = matcher.rules[0][1]
+    place = rf"{rule.__name__} \(.*test_rewrite.py:{rule.__code__.co_firstlineno}\)"
+    assert re.fullmatch(rf"  rules: {place}", lines[1]), lines[1]
+    assert lines[2].startswith("  node: ") and lines[3].startswith("  result: ")
+    assert max(map(len, lines)) < 400
+
+
+def test_all_rules_of_a_loop_are_named() -> None:
+    def to_product(x: UOp) -> UOp:
+        return x.replace(op=Ops.MUL)
+
+    def to_sum(x: UOp) -> UOp:
+        return x.replace(op=Ops.ADD)
+
+    matcher = PatternMatcher(
+        [(UPat(Ops.ADD, name="x"), to_product), (UPat(Ops.MUL, name="x"), to_sum)]
+    )
+    with pytest.raises(RewriteError, match=r"to_product .*to_sum |to_sum .*to_product ") as caught:
+        graph_rewrite(a * (a + b) * b, matcher)
+    assert "node: " in str(caught.value)
+
+
+@pytest.mark.usefixtures("_shallow")
+def test_new_sources_before_old_ones_do_not_count_as_growth() -> None:
+    """A rule that fires once at each of many nested nodes ends, however many there are."""
+
+    def double(x: UOp) -> UOp:
+        return UOp(Ops.MUL, (UOp(Ops.SQRT, (x.src[0],)), UOp.const(2)))
+
+    node = a
+    for _ in range(5_000):
+        node = UOp(Ops.ADD, (node, UOp.const(1)))
+    matcher = PatternMatcher([(UPat(Ops.ADD, name="x"), double)])
+    result = graph_rewrite(node, matcher, bottom_up=True)
+    assert [u.op for u in result.toposort()].count(Ops.SQRT) == 5_000
 
 
 def test_long_ways_to_a_fixed_point_are_fine() -> None:

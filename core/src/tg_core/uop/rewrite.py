@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from tg_core.errors import RewriteError
-from tg_core.uop.graph import has_own_body
+from tg_core.uop.graph import has_own_body, toposort
 from tg_core.uop.opcodes import Ops
-from tg_core.uop.record import recorder
+from tg_core.uop.record import location_of, recorder
 from tg_core.uop.uop import UOp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg_core.uop.pattern import PatternMatcher
+    from tg_core.uop.pattern import PatternMatcher, Rewrite
 
 _CALL = Ops.CALL
 _ENTER, _SOURCES_DONE, _RESULT_DONE = 0, 1, 2
@@ -21,6 +23,8 @@ _BUDGET = 1000
 """Rewrites of one node, results of its results included, before the rules are taken to loop."""
 _DEPTH = 20_000
 """Results within results of results, before the rules are taken to grow the graph for ever."""
+_SHOWN = 300
+"""Characters of a node in an error."""
 
 
 def graph_rewrite(
@@ -50,22 +54,37 @@ def graph_rewrite(
         name: the stage as recordings show it.
 
     Raises:
-        RewriteError: rules undo each other; names the node and the rules.
+        RewriteError: rules undo each other or grow the graph for ever; names the node and the
+            rules.
     """
-    record = recorder()
-    if record is not None:
-        return record.rewrite(_rewrite, root, matcher, ctx, bottom_up, walk, bpm, enter_calls, name)
     before = matcher if bottom_up else bpm
     after = None if bottom_up else matcher
-    return _rewrite(
-        root,
-        None if before is None else before.for_op,
-        None if after is None else after.for_op,
-        ctx,
-        walk,
-        enter_calls,
-        None if before is not None or walk or enter_calls or ctx is not None else matcher.mark,
-    )
+    record = recorder()
+    try:
+        if record is not None:
+            return record.rewrite(
+                _rewrite, root, matcher, ctx, bottom_up, walk, bpm, enter_calls, name
+            )
+        return _rewrite(
+            root,
+            None if before is None else before.for_op,
+            None if after is None else after.for_op,
+            ctx,
+            walk,
+            enter_calls,
+            None if before is not None or walk or enter_calls or ctx is not None else matcher.mark,
+        )
+    except _Endless as endless:
+        rules = _rules_at(endless.node, before, after, ctx, walk, enter_calls)
+        raise _no_fixed_point(name, endless, rules) from None
+
+
+class _Endless(Exception):
+    """A budget is used up at a node; `result` is what the last rule made of it."""
+
+    def __init__(self, node: UOp, result: UOp) -> None:
+        super().__init__()
+        self.node, self.result = node, result
 
 
 Lookup = Any
@@ -84,6 +103,7 @@ def _rewrite(
     done: dict[UOp, UOp] = {}
     open_results: dict[UOp, int] = {}
     depth_of: dict[UOp, int] = {}
+    given: set[UOp] | None = None
     stack: list[tuple[UOp, int, UOp]] = [(root, _ENTER, root)]
     while stack:
         node, state, current = stack.pop()
@@ -105,7 +125,16 @@ def _rewrite(
             pending = [s for s in sources if s not in done]
             # what a rule returns is mostly made of finished nodes and needs no second turn
             if pending:
-                if node in depth_of:
+                if before is not None and (current is not node or node in depth_of):
+                    if given is None:
+                        given = set(toposort((root,)))
+                    depth = depth_of.get(node, 0) + (current is not node)
+                    if depth > _DEPTH:
+                        raise _Endless(node, current)
+                    # what the graph had before is rewritten once, however deep it lies
+                    new = [s for s in pending if s not in given and s not in depth_of]
+                    depth_of.update((s, depth) for s in new)
+                elif node in depth_of:
                     # parts of a result that are new, or that are being rewritten further out
                     depth_of.update((s, depth_of[node]) for s in pending if s not in depth_of)
                 stack.append((node, _SOURCES_DONE, current))
@@ -128,7 +157,7 @@ def _rewrite(
             open_results[result] = _count(node, result, open_results)
             depth = depth_of[result] = depth_of.get(node, 0) + 1
             if depth > _DEPTH:
-                raise _no_fixed_point(node, result)
+                raise _Endless(node, result)
             stack.append((node, _RESULT_DONE, result))
             stack.append((result, _ENTER, result))
     return done[root]
@@ -138,13 +167,49 @@ def _count(node: UOp, result: UOp, counts: dict[UOp, int]) -> int:
     """Count a rewrite of a node, whose results inherit the count, and check it."""
     count = counts[node] = counts.get(node, 0) + 1
     if count > _BUDGET:
-        raise _no_fixed_point(node, result)
+        raise _Endless(node, result)
     return count
 
 
-def _no_fixed_point(node: UOp, result: UOp) -> RewriteError:
+def _rules_at(
+    node: UOp,
+    before: PatternMatcher | None,
+    after: PatternMatcher | None,
+    ctx: Any,
+    walk: bool,
+    enter_calls: bool,
+) -> list[str]:
+    """Return which rules fire last when a node that has no fixed point is rewritten once more."""
+    last: deque[str] = deque(maxlen=50)
+
+    def fired(rule: Rewrite, _before: UOp, _after: UOp) -> None:
+        last.append(f"{rule.__qualname__} ({location_of(rule)})")
+
+    def traced(matcher: PatternMatcher | None) -> Lookup:
+        if matcher is None:
+            return None
+        compiled: dict[Ops, Any] = {}
+
+        def lookup(op: Ops) -> Any:
+            if op not in compiled:
+                compiled[op] = matcher.traced(op, fired)
+            return compiled[op]
+
+        return lookup
+
+    with contextlib.suppress(_Endless):
+        _rewrite(node, traced(before), traced(after), ctx, walk, enter_calls)
+    return list(dict.fromkeys(last))
+
+
+def _no_fixed_point(stage: str | None, endless: _Endless, rules: list[str]) -> RewriteError:
+    from tg_core.uop.printer import render
+
+    node, result = endless.node, endless.result
     return RewriteError(
-        f"rewrite: rules do not reach a fixed point at {node.op.name}; last result {result.op.name}"
+        f"{stage or 'rewrite'}: rules do not reach a fixed point at {node.op.name};"
+        f" last result {result.op.name}\n  rules: {', '.join(rules) or 'unknown'}"
+        f"\n  node: {render(node)[:_SHOWN]}\n  result: {render(result)[:_SHOWN]}"
     )
 
 
@@ -158,7 +223,7 @@ def _apply_before(node: UOp, before: Lookup, ctx: Any, walk: bool) -> UOp:
         current = result
         if walk:
             return current
-    raise _no_fixed_point(node, current)
+    raise _Endless(node, current)
 
 
 def _with_sources(node: UOp, done: dict[UOp, UOp], enter_calls: bool) -> UOp:
