@@ -10,6 +10,7 @@ from tg_core.device import Device
 from tg_core.errors import FileFormatError, ScheduleError
 from tg_core.plugins.capability import Capability
 from tg_core.schedule.choose_materialized import choose_materialized
+from tg_core.schedule.drop_dead_writes import drop_dead_writes
 from tg_core.schedule.graph_facts import collect_facts
 from tg_core.schedule.insert_temporaries import insert_temporaries
 from tg_core.schedule.lower_store_to_kernel import call_kernel, lower_store_to_kernel
@@ -105,6 +106,7 @@ def _schedule(body: UOp, default_device: str | None) -> UOp:
     count = len(body.src)
     with recorded_section("schedule", f"{count} result{'s' * (count != 1)}") as section:
         root = recorded_pass("prepare-graph", body, prepare_graph, body)
+        root = recorded_pass("drop-dead-writes", root, drop_dead_writes, root)
         order = toposort((root,), enter_calls=False)
         device = _main_device(order, default_device)
         facts = collect_facts(order, _most_reads(device))
