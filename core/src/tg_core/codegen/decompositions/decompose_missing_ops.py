@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg_core.codegen.decompositions.decompose_float_division import float_division_rules
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
 
@@ -63,51 +64,6 @@ def truncate_by_cast(x: UOp) -> UOp:
     return UOp(Ops.WHERE, (moves, whole, x))
 
 
-def floor_quotient(a: UOp, b: UOp) -> UOp:
-    """FLOORDIV(a, b) of floats -> the quotient rounded down: TRUNC, minus 1 where that rounded
-    up.
-    """
-    quotient = UOp(Ops.FDIV, (a, b))
-    whole = UOp(Ops.TRUNC, (quotient,))
-    rounded_up = UOp(Ops.CMPLT, (quotient, whole))
-    return UOp(Ops.WHERE, (rounded_up, UOp(Ops.SUB, (whole, UOp.const(1.0, a.dtype))), whole))
-
-
-def _size(x: UOp) -> UOp:
-    zero = UOp.const(0.0, x.dtype)
-    return UOp(Ops.WHERE, (UOp(Ops.CMPLT, (x, zero)), UOp(Ops.SUB, (zero, x)), x))
-
-
-def _is_negative(x: UOp) -> UOp:
-    return UOp(Ops.CMPLT, (x, UOp.const(0.0, x.dtype)))
-
-
-def truncated_remainder(a: UOp, b: UOp) -> UOp:
-    """CMOD(a, b) of floats -> a - trunc(a / b) * b, with the sign of `a`.
-
-    Exact where the quotient and its product with `b` are; else off by the rounding of that product.
-    A smaller dividend is the remainder itself, against an infinity too. A quotient that rounded up
-    to the next whole number overshoots by one divisor, which is given back.
-    """
-    whole = UOp(Ops.TRUNC, (UOp(Ops.FDIV, (a, b)),))
-    rest = UOp(Ops.SUB, (a, UOp(Ops.MUL, (whole, b))))
-    step = _size(b)
-    back = UOp(Ops.WHERE, (_is_negative(a), UOp(Ops.SUB, (rest, step)), UOp(Ops.ADD, (rest, step))))
-    kept = UOp(Ops.WHERE, (_has_other_sign(rest, a), back, rest))
-    return UOp(Ops.WHERE, (UOp(Ops.CMPLT, (_size(a), step)), a, kept))
-
-
-def _has_other_sign(rest: UOp, x: UOp) -> UOp:
-    nonzero = UOp(Ops.CMPNE, (rest, UOp.const(0.0, rest.dtype)))
-    return UOp(Ops.AND, (nonzero, UOp(Ops.CMPNE, (_is_negative(rest), _is_negative(x)))))
-
-
-def floor_remainder(a: UOp, b: UOp) -> UOp:
-    """FLOORMOD(a, b) of floats -> CMOD(a, b), plus b where it has the other sign than b."""
-    rest = truncated_remainder(a, b)
-    return UOp(Ops.WHERE, (_has_other_sign(rest, b), UOp(Ops.ADD, (rest, b)), rest))
-
-
 _A, _B, _C, _X = UPat.var("a"), UPat.var("b"), UPat.var("c"), UPat.var("x")
 
 _RULES: Final[dict[Ops, tuple[UPat, Callable[..., UOp | None]]]] = {
@@ -119,20 +75,14 @@ _RULES: Final[dict[Ops, tuple[UPat, Callable[..., UOp | None]]]] = {
     Ops.CMPEQ: (UPat(Ops.CMPEQ, (_A, _B)), equal_by_difference),
     Ops.TRUNC: (UPat(Ops.TRUNC, (_X,)), truncate_by_cast),
 }
-_float_division = PatternMatcher(
-    [
-        (UPat(Ops.FLOORDIV, (_A, _B), dtype=dtypes.floats), floor_quotient),
-        (UPat(Ops.FLOORMOD, (_A, _B), dtype=dtypes.floats), floor_remainder),
-        (UPat(Ops.CMOD, (_A, _B), dtype=dtypes.floats), truncated_remainder),
-    ]
-)
 
 
 def missing_op_rules(renderer: Renderer) -> PatternMatcher:
     """Return the rules for the ops a target lacks. Whole quotients of floats and their
     remainders are never native.
     """
+    divisions = float_division_rules(Ops.MULACC in renderer.native_ops)
     return (
         PatternMatcher([rule for op, rule in _RULES.items() if op not in renderer.native_ops])
-        + _float_division
+        + divisions
     )

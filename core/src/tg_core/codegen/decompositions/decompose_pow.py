@@ -3,10 +3,6 @@
 float32 goes through float64 where the target has it: below 1 ulp. Otherwise, and for float64, the
 logarithm is kept as an unevaluated sum of two numbers (error-free sums and products), since its
 error is multiplied by up to 1024: within 4 ulp.
-
-Source of the error-free transformations:
-    Dekker, "A floating-point technique for extending the available precision", Numerische
-    Mathematik 18, 1971.
 """
 
 from __future__ import annotations
@@ -16,6 +12,7 @@ from typing import Final
 
 from tg_core.codegen.decompositions.decompose_exp2 import exp2_of_sum
 from tg_core.codegen.decompositions.decompose_log2 import split_exponent
+from tg_core.codegen.decompositions.error_free import Pair, exact_product, exact_sum, quick_sum
 from tg_core.codegen.decompositions.utils import (
     LAYOUTS,
     choose,
@@ -41,47 +38,16 @@ _TWO_THIRDS: Final = {
     dtypes.float32: (0.6666666865348816, -1.9868215517249155e-08),
     dtypes.float64: (0.6666666666666666, 3.700743415417188e-17),
 }
-# Dekker's splitting constant: 2^ceil(p/2) + 1
-_SPLITTER: Final = {dtypes.float32: 4097.0, dtypes.float64: 134217729.0}
-
-Pair = tuple[UOp, UOp]
-
-
-def _quick_sum(a: UOp, b: UOp) -> Pair:
-    """Return `a + b` as (rounded, error); needs `|a| >= |b|`."""
-    total = a + b
-    return total, b - (total - a)
-
-
-def _exact_sum(a: UOp, b: UOp) -> Pair:
-    """Return `a + b` as (rounded, error)."""
-    total = a + b
-    virtual = total - a
-    return total, (a - (total - virtual)) + (b - virtual)
-
-
-def _split(a: UOp) -> Pair:
-    scaled = a * lit(_SPLITTER[a.dtype], a)
-    high = scaled - (scaled - a)
-    return high, a - high
-
-
-def _exact_product(a: UOp, b: UOp) -> Pair:
-    """Return `a * b` as (rounded, error)."""
-    product = a * b
-    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
-    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    return product, error
 
 
 def _pair_product(a: Pair, b: Pair) -> Pair:
-    high, low = _exact_product(a[0], b[0])
-    return _quick_sum(high, low + (a[0] * b[1] + a[1] * b[0]))
+    high, low = exact_product(a[0], b[0])
+    return quick_sum(high, low + (a[0] * b[1] + a[1] * b[0]))
 
 
 def _pair_sum(a: Pair, b: Pair) -> Pair:
-    high, low = _exact_sum(a[0], b[0])
-    return _quick_sum(high, low + (a[1] + b[1]))
+    high, low = exact_sum(a[0], b[0])
+    return quick_sum(high, low + (a[1] + b[1]))
 
 
 def _pair(value: tuple[float, float], like: UOp) -> Pair:
@@ -92,9 +58,9 @@ def extended_log2(x: UOp) -> Pair:
     """Return the logarithm to base 2 of a positive finite number as an unevaluated sum of two."""
     exponent, mantissa = split_exponent(x)
     f = mantissa - lit(1.0, x)
-    divisor, divisor_low = _exact_sum(lit(2.0, x), f)
+    divisor, divisor_low = exact_sum(lit(2.0, x), f)
     s = f / divisor
-    back, back_error = _exact_product(s, divisor)
+    back, back_error = exact_product(s, divisor)
     s_low = ((f - back) - back_error - s * divisor_low) / divisor
     z = _pair_product((s, s_low), (s, s_low))
     tail = polynomial(z[0], [2.0 / (2 * k + 5) for k in range(_TERMS[x.dtype])]) * z[0] * z[0] * s
@@ -102,16 +68,16 @@ def extended_log2(x: UOp) -> Pair:
     two = lit(2.0, x)
     natural = _pair_sum((s * two, s_low * two), (cubic[0], cubic[1] + tail))
     scaled = _pair_product(natural, _pair(_INVERSE_LN2[x.dtype], x))
-    high, low = _exact_sum(exponent, scaled[0])
-    return _quick_sum(high, low + scaled[1])
+    high, low = exact_sum(exponent, scaled[0])
+    return quick_sum(high, low + scaled[1])
 
 
 def _positive_power(base: UOp, exponent: UOp) -> UOp:
     """Return `base^exponent` for a positive finite base and finite exponent."""
     logarithm = extended_log2(base)
-    high, low = _exact_product(exponent, logarithm[0])
+    high, low = exact_product(exponent, logarithm[0])
     low = low + exponent * logarithm[1]
-    total, error = _quick_sum(high, low)
+    total, error = quick_sum(high, low)
     # an overflowing product has no error term
     bounded = less(magnitude(total), lit(2.0 ** (LAYOUTS[total.dtype].mantissa_bits - 8), total))
     return exp2_of_sum(choose(bounded, total, high), choose(bounded, error, lit(0.0, total)))

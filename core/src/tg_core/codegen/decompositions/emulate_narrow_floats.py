@@ -3,7 +3,7 @@
 Input: a kernel SINK with committed dtypes. Output:
 * arithmetic in a dtype outside of `native_dtypes` is done in float32 and rounded to the dtype after
   each operation; selections and comparisons too, where no rounding can show; transcendental
-  functions of every float narrower than float32 likewise, native or not;
+  functions and remainders of every float narrower than float32 likewise, native or not;
 * a dtype outside of `storage_dtypes` is loaded and stored as the unsigned integer of its size, with
   encoding and decoding in the kernel.
 """
@@ -20,7 +20,9 @@ from tg_core.uop.ops import GroupOp, Ops, UOp
 if TYPE_CHECKING:
     from tg_core.renderer import Renderer
 
-_TRANSCENDENTAL: Final = frozenset((Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW))
+_WIDE: Final = frozenset(
+    (Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW, Ops.FLOORDIV, Ops.FLOORMOD, Ops.CMOD)
+)
 _EMULATED: Final = frozenset(GroupOp.ALU | {Ops.REDUCE})
 
 
@@ -44,7 +46,7 @@ def compute_in_float32(sink: UOp, renderer: Renderer) -> UOp:
         if node.op not in _EMULATED:
             return with_sources(node, src)
         operands = src[:1] if node.op is Ops.REDUCE else src
-        wanted = FORMATS.keys() if node.op in _TRANSCENDENTAL else narrow
+        wanted = FORMATS.keys() if node.op in _WIDE else narrow
         if not any(s.dtype in wanted for s in operands):
             return with_sources(node, src)
         wide = tuple([_widen(s) if s.dtype in wanted else s for s in operands])
