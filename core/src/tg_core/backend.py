@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         Stream,
         Word,
     )
+    from tg_core.hcq.external import CFunction, ccall, cstruct, provide_functions, when
     from tg_core.renderer import Renderer, Target
     from tg_core.renderer.interpreter import InterpreterRenderer
     from tg_core.renderer.llvm_ir import LLVM_DTYPES, LLVM_OPS, LLVMRenderer
@@ -107,6 +108,7 @@ __all__ = [
     "Buffer",
     "BufferArg",
     "BufferOptions",
+    "CFunction",
     "CallInfo",
     "Capability",
     "CompileError",
@@ -163,20 +165,25 @@ __all__ = [
     "UOp",
     "UPat",
     "Word",
+    "ccall",
     "copy_buffer",
+    "cstruct",
     "dtypes",
     "graph_rewrite",
     "hookimpl",
     "host_memory_bytes",
     "promote",
+    "provide_functions",
     "sint",
     "to_dtype",
     "truncate",
+    "when",
 ]
 
 _LAZY = {
     "AccessFault": "tg_core.support.emulation",
     "AddressSpace": "tg_core.support.emulation",
+    "CFunction": "tg_core.hcq.external",
     "EmulatedQueue": "tg_core.support.emulation",
     "EmulationFault": "tg_core.support.emulation",
     "HCQAllocator": "tg_core.device.queues",
@@ -200,6 +207,10 @@ _LAZY = {
     "Stream": "tg_core.device.queues",
     "Target": "tg_core.renderer",
     "Word": "tg_core.device.queues",
+    "ccall": "tg_core.hcq.external",
+    "cstruct": "tg_core.hcq.external",
+    "provide_functions": "tg_core.hcq.external",
+    "when": "tg_core.hcq.external",
 }
 
 

@@ -131,3 +131,11 @@ def test_compiled_c_calls_back(tmp_path: Path) -> None:
     ctypes.CDLL(str(library)).k(ctypes.c_void_p(slots.ctypes.data), ctypes.c_int64(0))
     assert seen == [(-5, 0.5)]
     assert out[0] == -6
+
+
+def test_variadic_functions_are_called_as_such() -> None:
+    function = UOp(Ops.CUSTOM_FUNCTION, (UOp.const(4096, dtypes.uint64),), ("f", dtypes.int32, 1))
+    arguments = (param(0, dtypes.uint8), UOp.const(7, dtypes.int32))
+    made = linear(UOp.call(function, *arguments))
+    assert "i32 (ptr, ...) %" in LLVM.render("k", made)
+    assert "((int (*)(unsigned char *, ...))" in C.render("k", made)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tg_core.device.interpreter_calls import caller_of
 from tg_core.device.interpreter_loops import BATCH, LoopPlan, Node, plan_loop, run_planned
 from tg_core.device.interpreter_memory import (
     Storage,
@@ -251,6 +252,18 @@ def _const(node: Node) -> Step:
     return run
 
 
+def _call(node: Node) -> Step:
+    name, result, kinds = node.argument
+    caller = caller_of(name, result, kinds)
+    pointer, *sources = node.sources
+
+    def run(frame: Frame) -> None:
+        arguments = [frame.values[s] for s in sources]
+        frame.values[node.number] = caller(frame.values[pointer], arguments, frame.mask(None))
+
+    return run
+
+
 def _nothing(node: Node) -> Step:
     def run(frame: Frame) -> None:
         pass
@@ -430,6 +443,7 @@ _MAKERS: dict[str, Callable[..., Step]] = {
     "BARRIER": _nothing,
     "BITCAST": _bitcast,
     "BUFFER": _buffer,
+    "CALL": _call,
     "CAST": _cast,
     "CONST": _const,
     "ENDIF": _endif,

@@ -28,6 +28,7 @@ from tg_core.hcq.encode import (
     queue_device,
     submission_program,
 )
+from tg_core.hcq.external import HostMemory
 from tg_core.hcq.launch_size import LaunchSize
 from tg_core.hcq.programs import load_program
 from tg_core.hcq.run import SizeInput, ValueInput
@@ -39,6 +40,7 @@ from tg_core.uop.ops import Ops, UOp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tg_core.hcq.external import Field
     from tg_core.hcq.run_queues import QueueInput
 
 __all__ = ["link_submits"]
@@ -56,6 +58,7 @@ class _Template:
     placed: list[Placed]
     body: UOp
     placeholders: list[UOp]
+    fields: dict[UOp, list[Field]]
     programs: dict[tuple[str, bytes], UOp]
 
 
@@ -92,13 +95,13 @@ def _template(call: UOp, fixed: Mapping[int, Buffer], timed: bool) -> _Template:
     if found is None:
         submits = schedule_submits(call, aliases, timed)
         commands, placed = encode_streams(submits)
-        body, placeholders = submission_program(submits, placed)
+        body, placeholders, fields = submission_program(submits, placed)
         programs = {}
         for linear in submits.linears:
             for op in linear.src:
                 if op.op is Ops.CALL and op.src[0].op is Ops.PROGRAM:
                     programs[linear.arg.device, op.src[0].key] = op.src[0]
-        found = _Template(submits, commands, placed, body, placeholders, programs)
+        found = _Template(submits, commands, placed, body, placeholders, fields, programs)
         if len(_templates) >= _KEPT:
             _templates.pop(next(iter(_templates)))
         _templates[key] = found
@@ -131,15 +134,15 @@ class _Linker:
     def finish(self) -> LinkedSubmits:
         """Write the words, and return the result."""
         head = array("q", bytes(8 * self.layout.values))
-        for i, commands in enumerate(self.template.commands.values()):
+        for i, own in enumerate(self.template.commands.values()):
             first = len(self.patches) // PATCH_WORDS
-            self._write(commands)
+            self._write(own)
             at = self.layout.patches + 2 * i
             head[at], head[at + 1] = first, len(self.patches) // PATCH_WORDS - first
         for number, placed in enumerate(self.template.placed):
             at, name = self.layout.submits + 3 * number, placed.queue.device.name
-            memory = self.buffers[name, ("commands",)]
-            start = queue_device(name).hcq_allocator.address_of(memory.opaque)
+            commands = self.buffers[name, ("commands",)]
+            start = queue_device(name).hcq_allocator.address_of(commands.opaque)
             head[at : at + 3] = array(
                 "q", (placed.start // 4, placed.nbytes // 4, start + placed.start)
             )
@@ -149,8 +152,11 @@ class _Linker:
         patches = Buffer(runtime, max(len(self.patches), 1), dtypes.int64).allocate()
         if self.patches:
             patches.copyin(memoryview(self.patches))
-        arguments = [table, patches]
-        arguments += [self._host_view(node) for node in self.template.placeholders[2:]]
+        placeholders = self.template.placeholders
+        given = dict(zip(placeholders, (table, patches), strict=False))
+        memory = HostMemory(self.template.fields, given, self._host_memory, self._field_address)
+        arguments = memory.prepare(placeholders)
+        self.kept.append(memory)
         return LinkedSubmits(
             program=load_host_program(self.template.body),
             arguments=arguments,
@@ -252,6 +258,23 @@ class _Linker:
             if isinstance(found, Buffer):
                 return found
         raise CompileError(f"{name}: no memory is known for placeholder {node.arg.name}")
+
+    def _host_memory(self, node: UOp) -> Buffer | None:
+        """Return the memory behind a placeholder that is not core's own, None if it is."""
+        if node.arg.device is not None:
+            return self._host_view(node)
+        for device in self.devices:
+            rules = device_matcher(device, "pm_bufferize")
+            answer: Any = rules.rewrite(node, device) if rules is not None else None
+            if isinstance(answer, Buffer):
+                return answer
+        return None
+
+    def _field_address(self, node: UOp) -> int:
+        key, number = self._address(node, 0)
+        if key is not None:
+            raise CompileError("a field cannot hold the address of memory that comes with each run")
+        return number
 
     def _host_view(self, node: UOp) -> Buffer:
         """Return the memory behind a placeholder as the runtime device sees it."""

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tg_core.dtype import Invalid, dtypes, truncate
 from tg_core.errors import CompileError
 from tg_core.renderer.api import Renderer, Target
-from tg_core.renderer.utils import arguments_of, is_storage, lanes_of
+from tg_core.renderer.utils import arguments_of, foreign_function, is_storage, lanes_of
 from tg_core.uop.ops import GroupOp, Ops
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _STATEMENTS = frozenset((Ops.STORE, Ops.END, Ops.IF, Ops.ENDIF, Ops.BARRIER))
 _KNOWN = (
     GroupOp.Elementwise
     | _STATEMENTS
-    | {Ops.PARAM, Ops.BUFFER, Ops.SPECIAL, Ops.RANGE, Ops.INDEX, Ops.LOAD, Ops.STACK}
+    | {Ops.PARAM, Ops.BUFFER, Ops.SPECIAL, Ops.RANGE, Ops.INDEX, Ops.LOAD, Ops.STACK, Ops.CALL}
 )
 
 _UNLIMITED = 1 << 62
@@ -90,7 +90,7 @@ class InterpreterRenderer(Renderer):
             return found
 
         for uop in linear.src:
-            if uop.const_value is not None or uop.op is Ops.NOOP:
+            if uop.const_value is not None or uop.op in (Ops.NOOP, Ops.CUSTOM_FUNCTION):
                 # a constant has its row where it stands, not at its first use: that may be in a
                 # loop that runs zero times
                 if (
@@ -162,6 +162,8 @@ def _sources(uop: UOp) -> tuple[UOp, ...]:
     """Return what a node needs to run: values, and for an END the loops it closes."""
     if uop.op is Ops.END:
         return tuple(s for s in uop.src[1:] if s.op is Ops.RANGE)
+    if uop.op is Ops.CALL:
+        return (foreign_function(uop).src[0], *uop.src[1:])
     return () if uop.op in (Ops.BARRIER, Ops.ENDIF) else uop.src
 
 
@@ -170,6 +172,18 @@ def _argument(uop: UOp) -> Any:
         return uop.shape[0] if is_storage(uop) else None
     if uop.op is Ops.BUFFER:
         return [uop.arg.size, uop.arg.addrspace.value]
+    if uop.op is Ops.CALL:
+        return _signature(uop)
     if uop.op is Ops.SPECIAL or (uop.op is Ops.INDEX and uop.arg is not None):
         return uop.arg
     return None
+
+
+def _signature(call: UOp) -> list[Any]:
+    function = call.src[0].arg
+    kinds = [None if is_storage(a) else a.dtype.name for a in call.src[1:]]
+    if any(lanes_of(a) for a in call.src[1:] if not is_storage(a)):
+        raise CompileError(f"CALL {function}: a vector cannot be an argument of a C function")
+    name = function if isinstance(function, str) else function[0]
+    result = None if call.dtype is dtypes.void else call.dtype.name
+    return [name, result, kinds]

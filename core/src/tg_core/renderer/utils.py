@@ -82,6 +82,12 @@ def foreign_function(call: UOp) -> UOp:
     return function
 
 
+def variadic_from(call: UOp) -> int | None:
+    """Return how many parameters a variadic function declares, None for any other function."""
+    arg = call.src[0].arg
+    return arg[2] if type(arg) is tuple and len(arg) > 2 else None
+
+
 def is_storage(uop: UOp) -> bool:
     """Tell whether a node names storage rather than a value."""
     return uop.op is Ops.BUFFER or (uop.op is Ops.PARAM and uop.shape != ())

@@ -26,6 +26,7 @@ from tg_core.device import Device
 from tg_core.device.queues.encoder import Stream
 from tg_core.dtype import dtypes
 from tg_core.hcq.encode.streams import commands_of
+from tg_core.hcq.external import host_storage, number_placeholders, split_fields
 from tg_core.hcq.submits import SLOT, slots_of, timeline_of
 from tg_core.plugins.dispatch import MatcherHook, device_matcher
 from tg_core.uop.ops import KernelInfo, Ops, ParamArg, UOp, graph_rewrite
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg_core.hcq.encode.streams import Placed
+    from tg_core.hcq.external import Field
     from tg_core.hcq.submits import Submits
 
 __all__ = ["PATCH_WORDS", "Layout", "submission_program"]
@@ -69,15 +71,17 @@ class Layout:
         return self.patches + 2 * self.devices
 
 
-def submission_program(submits: Submits, placed: Sequence[Placed]) -> tuple[UOp, list[UOp]]:
+def submission_program(
+    submits: Submits, placed: Sequence[Placed]
+) -> tuple[UOp, list[UOp], dict[UOp, list[Field]]]:
     """Return the host program, and what storage its arguments stand for.
 
     The program depends on which queues there are and on how many slots their devices have, and not
     on their commands.
 
     Returns:
-        A kernel SINK, and for each of its arguments the placeholder; the first two are the table of
-        inputs and the patches.
+        A kernel SINK; for each of its arguments the placeholder, of which the first two are the
+        table of inputs and the patches; and what linking writes into structures.
     """
     body = _Body(submits, placed).sink()
     for name in submits.devices:
@@ -85,23 +89,14 @@ def submission_program(submits: Submits, placed: Sequence[Placed]) -> tuple[UOp,
             rules = device_matcher(Device[name], hook)
             if rules is not None:
                 body = graph_rewrite(body, rules, ctx=Device[name])
-    return _numbered(body)
+    body, fields = split_fields(body)
+    numbered, placeholders = number_placeholders(body, [table_of("inputs"), table_of("patches")])
+    return numbered, placeholders, fields
 
 
 def table_of(name: str) -> UOp:
     """Return a table of the host program as storage."""
-    return UOp(Ops.PARAM, (), ParamArg(-1, dtypes.int64, (_MOST,), None, name), ("host", name))
-
-
-def _numbered(body: UOp) -> tuple[UOp, list[UOp]]:
-    """Turn placeholders into the arguments of a kernel."""
-    first = [table_of("inputs"), table_of("patches")]
-    found = [node for node in body.toposort() if node.op is Ops.PARAM and node.tag is not None]
-    placeholders = [*first, *[node for node in found if node not in first]]
-    numbers = {
-        node: UOp.param(slot, node.dtype, node.arg.shape) for slot, node in enumerate(placeholders)
-    }
-    return body.substitute(numbers), placeholders
+    return host_storage(("host", name), dtypes.int64, _MOST)
 
 
 class _Body:

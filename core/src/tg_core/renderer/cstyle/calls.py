@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tg_core.dtype import dtypes
 from tg_core.errors import CompileError
-from tg_core.renderer.utils import foreign_function, is_storage, lanes_of
+from tg_core.renderer.utils import foreign_function, is_storage, lanes_of, variadic_from
 
 if TYPE_CHECKING:
     from tg_core.renderer.cstyle.kernel import CKernel
@@ -21,6 +21,9 @@ def call(kernel: CKernel, uop: UOp) -> None:
         if not is_storage(argument) and lanes_of(argument):
             raise CompileError(f"CALL {function.arg}: C functions take no vectors")
         kinds.append(kernel.type(argument.dtype) + (" *" if is_storage(argument) else ""))
+    declared = variadic_from(uop)
+    if declared is not None:
+        kinds = [*kinds[:declared], "..."]
     void = uop.dtype is dtypes.void
     result = "void" if void else kernel.type(uop.dtype)
     pointer = f"(({result} (*)({', '.join(kinds) or 'void'})){kernel.operand(function.src[0])})"

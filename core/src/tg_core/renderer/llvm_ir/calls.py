@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tg_core.dtype import dtypes
 from tg_core.errors import CompileError
 from tg_core.renderer.llvm_ir.types import value_type
-from tg_core.renderer.utils import foreign_function, is_storage, lanes_of
+from tg_core.renderer.utils import foreign_function, is_storage, lanes_of, variadic_from
 
 if TYPE_CHECKING:
     from tg_core.dtype import DType
@@ -51,8 +51,15 @@ def render_call(kernel: Kernel, uop: UOp) -> str | None:
     pointer = builder.value(f"inttoptr {kernel.typed(function.src[0])} to ptr")
     name = f"CALL {function.arg}"
     arguments = ", ".join(_argument(kernel, a, name) for a in uop.src[1:])
-    if uop.dtype is dtypes.void:
-        builder.line(f"call void {pointer}({arguments})")
+    void = uop.dtype is dtypes.void
+    result = "void" if void else f"{_extension(uop.dtype)}{_c_type(uop.dtype, name)}"
+    declared = variadic_from(uop)
+    if declared is not None:
+        # the callee reads from registers that only the type of a variadic function fills in
+        kinds = [_argument(kernel, a, name).split(" ")[0] for a in uop.src[1 : 1 + declared]]
+        result += f" ({', '.join([*kinds, '...'])})"
+    text = f"call {result} {pointer}({arguments})"
+    if void:
+        builder.line(text)
         return None
-    result = f"{_extension(uop.dtype)}{_c_type(uop.dtype, name)}"
-    return builder.value(f"call {result} {pointer}({arguments})")
+    return builder.value(text)
