@@ -172,7 +172,7 @@ CHECK_OOB = ContextVar("CHECK_OOB", 0, doc="prove every index into storage in bo
 CHECK_INDEX = ContextVar(
     "CHECK_INDEX",
     0,
-    doc="compute tensor indices where they are used, and raise for one out of range",
+    doc="when a tensor is realized, raise for positions out of range in tensors that index",
 )
 JIT_CHECK = ContextVar("JIT_CHECK", 0, doc="compare the first n replays of a JIT with eager")
 

@@ -88,7 +88,7 @@ def _reciprocal(node: UOp, grad: UOp) -> Gradients:
 
 def _floormod(node: UOp, grad: UOp) -> Gradients:
     dividend, divisor = node.src
-    return grad, -grad * (dividend / divisor).floor()
+    return grad, -grad * (dividend // divisor)
 
 
 def _cmod(node: UOp, grad: UOp) -> Gradients:

@@ -8,6 +8,7 @@ from tg_core.config import CHECK_INDEX
 from tg_core.dtype import dtypes
 from tg_core.errors import IndexingError, ShapeError
 from tg_core.tensor.convert import bound_size
+from tg_core.tensor.index_checks import mark_positions
 from tg_core.uop.mixin.shape_utils import shape_text
 
 if TYPE_CHECKING:
@@ -37,25 +38,11 @@ class IndexDataMethods:
             )
         return index
 
-    def _check_range(self: Tensor, size: Any) -> None:
-        """Compute the positions and raise for one out of range when `CHECK_INDEX` is set.
-
-        Raises:
-            IndexingError: a position is not in [-size, size); names its value and its place.
-        """
-        if not CHECK_INDEX.value or 0 in self.shape:
-            return
-        import numpy as np
-
+    def _checked(self: Tensor, name: str, axis: int, size: Any) -> Tensor:
+        if not CHECK_INDEX.value:
+            return self
         limit = size if isinstance(size, int) else bound_size(size)
-        values = self.numpy()
-        outside = np.argwhere((values < -limit) | (values >= limit))
-        if len(outside):
-            place = tuple(int(axis) for axis in outside[0])
-            raise IndexingError(
-                f"index: value {values[place]} at position {place} is out of range for an axis of "
-                f"size {limit}"
-            )
+        return self._from_uop(mark_positions(self.uop, name, axis, limit))
 
     def _mask_positions(self: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         """Return the positions of the True values of a mask, which is computed to count them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg_core.callify import callify
+from tg_core.config import CHECK_INDEX
 from tg_core.device import Buffer, Device, buffer_of
 from tg_core.dtype import dtypes
 from tg_core.engine import capture
@@ -18,6 +19,7 @@ from tg_core.schedule import schedule_body
 from tg_core.schedule.graph_facts import is_state
 from tg_core.schedule.prepare_graph import prepare_graph
 from tg_core.tensor.copies import write_through_copies
+from tg_core.tensor.index_checks import check_positions
 from tg_core.tensor.registry import live_lock, live_tensors
 from tg_core.tensor.states import is_realized, is_virtual, pending_storage, storage_base
 from tg_core.uop.graph import substitute_many, toposort, with_sources
@@ -214,8 +216,16 @@ def realize_tensors(tensors: Sequence[Tensor]) -> None:
 
     Raises:
         DTypeError: a tensor has a weak dtype.
+        IndexingError: with `CHECK_INDEX=1`, a position in a tensor is out of range; then nothing
+            was written.
         ScheduleError, CompileError, DeviceError: from the stages below.
     """
+    if CHECK_INDEX.value:
+        check_positions([t.uop for t in tensors], _realize_all)
+    _realize_all(tensors)
+
+
+def _realize_all(tensors: Sequence[Tensor]) -> None:
     with live_lock:
         pending = Pending([t.uop for t in tensors])
         moves = moves_of_live(pending.replaced())

@@ -19,6 +19,7 @@ from tg_core.tensor.inplace import InplaceMethods
 from tg_core.tensor.interop import InteropMethods
 from tg_core.tensor.random import RandomMethods
 from tg_core.tensor.registry import register
+from tg_core.tensor.standard import StandardMethods
 from tg_core.tensor.storage_methods import StorageMethods
 from tg_core.uop.mixin import OpMixin
 from tg_core.uop.ops import Ops, UOp
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 class Tensor(
+    StandardMethods,
     AutogradMethods,
     CustomMethods,
     StorageMethods,

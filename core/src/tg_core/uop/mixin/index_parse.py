@@ -41,6 +41,8 @@ class Lookup:
     """Positions of an axis given by an integer tensor."""
 
     index: Any
+    axis: int
+    """The axis, counted in what is indexed."""
 
 
 IndexEntry: TypeAlias = Span | Position | NewAxis | Lookup
@@ -79,7 +81,8 @@ def parse_index(x: Any, indices: Any) -> list[IndexEntry]:
         elif entry is None:
             entries.append(NewAxis())
         elif _is_mask(entry):
-            entries.extend(Lookup(index) for index in _mask_indices(x, entry, axis))
+            found = _mask_indices(x, entry, axis)
+            entries.extend(Lookup(index, axis + number) for number, index in enumerate(found))
             axis += entry.ndim
         else:
             entries.append(_axis_entry(entry, axis, x.shape[axis]))
@@ -150,7 +153,7 @@ def _axis_entry(entry: Any, axis: int, size: sint) -> IndexEntry:
         raise IndexingError(
             f"index: a tensor of dtype {entry.dtype.name} is no index, expected integers or bool"
         )
-    return Lookup(entry)
+    return Lookup(entry, axis)
 
 
 def _span(entry: slice, axis: int, size: sint) -> Span:

@@ -101,12 +101,23 @@ class IndexingMixin(CreationMixin):
 
     # *** lookups ***
 
-    def _check_range(self, size: sint) -> None:
-        """Raise IndexingError for positions out of range, where that can be and is asked for."""
+    def _checked(self, name: str, axis: int, size: sint) -> Self:
+        """Return positions that are checked when they are used, where that can be and is asked
+        for.
+        """
+        return self
 
-    def _wrapped(self, size: sint) -> Self:
-        """Return positions with negative ones counted from the end."""
-        self._check_range(size)
+    def _wrapped(self, name: str, axis: int, size: sint) -> Self:
+        """Return positions with negative ones counted from the end.
+
+        Args:
+            name: the operation that uses them.
+            axis: the axis they are positions of.
+            size: its size.
+        """
+        return self._checked(name, axis, size)._counted_from_start(size)
+
+    def _counted_from_start(self, size: sint) -> Self:
         if dtypes.is_unsigned(self.dtype):
             return self
         index = (
@@ -119,17 +130,19 @@ class IndexingMixin(CreationMixin):
     def _lookup(self, entries: Sequence[IndexEntry]) -> Self:
         """Apply the lookups, one entry for each axis of self."""
         axes = [axis for axis, entry in enumerate(entries) if isinstance(entry, Lookup)]
-        indices = [entry.index for entry in entries if isinstance(entry, Lookup)]
-        position, shape = _destination(self, axes, indices)
-        source, combined = self._joined(axes, indices, position)
+        lookups = [entry for entry in entries if isinstance(entry, Lookup)]
+        position, shape = _destination(axes, lookups)
+        source, combined = self._joined("index", axes, lookups, position)
         picked = source._pick(
             combined.flatten() if combined.ndim else combined.reshape((1,)), position
         )
         return picked.reshape((*picked.shape[:position], *shape, *picked.shape[position + 1 :]))
 
-    def _joined(self, axes: list[int], indices: list[Self], position: int) -> tuple[Self, Self]:
+    def _joined(
+        self, name: str, axes: list[int], lookups: list[Lookup], position: int
+    ) -> tuple[Self, Self]:
         """Return self with the looked-up axes merged at `position`, and one index into them."""
-        shape = broadcast_shapes("index", *(index.shape for index in indices))
+        shape = broadcast_shapes("index", *(lookup.index.shape for lookup in lookups))
         sizes = [self.shape[axis] for axis in axes]
         rest = [axis for axis in range(self.ndim) if axis not in axes]
         order = (*rest[:position], *axes, *rest[position:])
@@ -137,7 +150,10 @@ class IndexingMixin(CreationMixin):
         merged = moved.reshape(
             (*moved.shape[:position], prod(sizes), *moved.shape[position + len(axes) :])
         )
-        wrapped = [index._wrapped(size) for index, size in zip(indices, sizes, strict=True)]
+        wrapped: list[Self] = [
+            lookup.index._wrapped(name, lookup.axis, size)
+            for lookup, size in zip(lookups, sizes, strict=True)
+        ]
         if len(wrapped) == 1:
             return merged, wrapped[0]
         total = prod(sizes)
@@ -182,7 +198,7 @@ class IndexingMixin(CreationMixin):
             return self
         keep = tuple((0, size) if a != axis else None for a, size in enumerate(index.shape))
         size = self.shape[axis]
-        mask = index._wrapped(size)._matches(size)
+        mask = index._wrapped("gather", axis, size)._matches(size)
         # the looked-up axis goes last, a new one of size 1 takes its place
         ordered = self.shrink(keep).unsqueeze(-1).transpose(axis, self.ndim)
         return ordered._sum_where(mask, (*index.shape, size), self.ndim)
@@ -213,9 +229,9 @@ class IndexingMixin(CreationMixin):
         The last of several writes to one place wins.
         """
         axes = [axis for axis, entry in enumerate(entries) if isinstance(entry, Lookup)]
-        indices = [entry.index for entry in entries if isinstance(entry, Lookup)]
-        position, shape = _destination(self, axes, indices)
-        source, combined = self._joined(axes, indices, position)
+        lookups = [entry for entry in entries if isinstance(entry, Lookup)]
+        position, shape = _destination(axes, lookups)
+        source, combined = self._joined("setitem", axes, lookups, position)
         index = combined._broadcast_to(shape).reshape((prod(shape),))
         lead, tail = source.shape[:position], source.shape[position + 1 :]
         placed = value._put_shape((*lead, *shape, *tail)).reshape((*lead, prod(shape), *tail))
@@ -260,12 +276,12 @@ def result_entries(entries: Sequence[IndexEntry]) -> list[IndexEntry]:
     return kept
 
 
-def _destination(x: Any, axes: list[int], indices: list[Any]) -> tuple[int, tuple[sint, ...]]:
+def _destination(axes: list[int], lookups: list[Lookup]) -> tuple[int, tuple[sint, ...]]:
     """Return where the axes of the looked-up values go, and their sizes.
 
     Lookups side by side are replaced in place; lookups apart go to the front, as in PyTorch.
     """
-    shape = broadcast_shapes("index", *(index.shape for index in indices))
+    shape = broadcast_shapes("index", *(lookup.index.shape for lookup in lookups))
     adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
     return (axes[0] if adjacent else 0), shape
 

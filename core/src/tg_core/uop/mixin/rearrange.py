@@ -93,7 +93,8 @@ class RearrangeMixin(AttentionMixin):
         size = static_size(self.shape[axis], "interpolate")
         if size == length:
             return self
-        place = self._counting(length, dtypes.int32)._as(dtypes.float32)
+        exact = dtypes.float64 if self.dtype is dtypes.float64 else dtypes.float32
+        place = self._counting(length, dtypes.int32)._as(exact)
         if mode == "nearest":
             return self._pick((place * (size / length)).floor()._as(dtypes.int32), axis)
         if mode == "nearest-exact":

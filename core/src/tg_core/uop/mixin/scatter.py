@@ -133,7 +133,8 @@ class ScatterMixin(SortingMixin):
         last = self.ndim - 1
         size = self.shape[axis]
         moved = values._cut_to(index.shape).transpose(axis, last)
-        return axis, index._wrapped(size).transpose(axis, last)._matches(size), moved
+        places = index._wrapped(name, axis, size)
+        return axis, places.transpose(axis, last)._matches(size), moved
 
     def _cut_to(self, shape: tuple[Any, ...]) -> Self:
         return self.shrink(tuple((0, size) for size in shape))

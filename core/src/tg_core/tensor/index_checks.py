@@ -1,0 +1,79 @@
+"""Positions out of range, found before anything that they select is computed (`CHECK_INDEX=1`).
+
+A tensor of positions is marked where it is used: with a CONTIGUOUS_BACKWARD, which changes no value
+and no gradient, whose tag says what it indexes. Realizing looks for such marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tg_core.engine import capture
+from tg_core.errors import IndexingError
+from tg_core.tensor.inline_calls import inline_calls
+from tg_core.uop.graph import toposort
+from tg_core.uop.ops import Ops, UOp
+
+if TYPE_CHECKING:
+    from tg_core.tensor.tensor import Tensor
+
+_MARK = "check index"
+
+
+def mark_positions(index: UOp, name: str, axis: int, size: int) -> UOp:
+    """Return positions to be checked when what reads them is realized.
+
+    Args:
+        index: integers.
+        name: the operation that uses them.
+        axis: the axis they are positions of.
+        size: its size.
+    """
+    return UOp(Ops.CONTIGUOUS_BACKWARD, (index,), None, (_MARK, name, axis, size))
+
+
+def check_positions(nodes: Sequence[UOp], compute: Callable[[Sequence[Tensor]], None]) -> None:
+    """Compute the marked positions under nodes, those that others depend on first.
+
+    Captured calls are not checked: their first run, before the capture, was.
+
+    Args:
+        nodes: what is about to be computed.
+        compute: realizes tensors.
+
+    Raises:
+        IndexingError: a position is not in [-size, size).
+    """
+    if capture.capturing():
+        return
+    from tg_core.tensor.tensor import Tensor
+
+    order = toposort((inline_calls(UOp.sink(*nodes)),), enter_calls=False)
+    marks = [n for n in order if n.op is Ops.CONTIGUOUS_BACKWARD and _is_mark(n.tag)]
+    positions = [Tensor._from_uop(mark.src[0]) for mark in marks]
+    if not marks:
+        return
+    compute(positions)
+    for mark, index in zip(marks, positions, strict=True):
+        _, name, axis, size = mark.tag
+        _check_values(index, name, axis, size)
+
+
+def _is_mark(tag: object) -> bool:
+    return isinstance(tag, tuple) and len(tag) == 4 and tag[0] == _MARK
+
+
+def _check_values(index: Tensor, name: str, axis: int, size: int) -> None:
+    import numpy as np
+
+    if 0 in index._int_shape():
+        return
+    values = index.numpy()
+    outside = np.argwhere((values < -size) | (values >= size))
+    if len(outside):
+        place = tuple(int(entry) for entry in outside[0])
+        raise IndexingError(
+            f"{name}: index value {values[place]} at position {place} is out of range for axis "
+            f"{axis} of size {size}"
+        )
