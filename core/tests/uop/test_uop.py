@@ -242,23 +242,6 @@ def test_small_constructors() -> None:
     assert index.store(index.load()).dtype is dtypes.void
 
 
-def test_deep_graphs() -> None:
-    node = deep()
-    assert len(node.toposort()) == DEPTH + 4
-    assert (node.shape, node.dtype, node.device, node.ranges) == ((), dtypes.int32, None, ())
-    assert (node.vmin, node.vmax) == (DEPTH, DEPTH + 9)
-    assert len(node.key) == 16
-    assert pickle.loads(pickle.dumps(node)) is node
-    variable = Variable("deep", 0, 9)
-    assert len(node.substitute({variable: UOp.const(0)}).toposort()) == DEPTH + 4
-    assert node.base is node
-
-
-def test_deep_graphs_print() -> None:
-    text = repr(deep(20_000))
-    assert text.count("Ops.ADD") == 20_000
-
-
 def test_deep_graphs_are_freed() -> None:
     node = deep()
     gone = weakref.ref(node)

@@ -107,7 +107,7 @@ def prove_index(
         return IndexReport(access, index, Verdict.VECTOR)
     solver = z3.Solver(ctx=context)
     solver.set("timeout", time_limit_ms)
-    solver.add(*model.constraints, *conditions, z3.Or(value < 0, value + lanes > limit))
+    solver.add(*model.constraints(), *conditions, z3.Or(value < 0, value + lanes > limit))
     outcome = solver.check()
     if outcome == z3.unsat:
         return IndexReport(access, index, Verdict.PROVED)

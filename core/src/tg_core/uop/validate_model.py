@@ -32,12 +32,15 @@ class Model:
     def __init__(self, z3: Any, context: Any) -> None:
         self.z3 = z3
         self.context = context
-        self.constraints: list[Any] = []
-        """What is known about the unknowns."""
         self.has_vectors = False
         """Whether a STACK was met; lanes are not modelled."""
         self._terms: dict[UOp, Any] = {}
         self._poison: dict[UOp, Any] = {}
+        self._known: dict[UOp, list[Any]] = {}
+        """What is known about the unknown that stands for a node."""
+        self._opaque: set[UOp] = set()
+        """Nodes whose term does not depend on their sources."""
+        self._roots: list[UOp] = []
         self._false = z3.BoolVal(False, context)
 
     def add(self, root: UOp) -> tuple[Any, Any]:
@@ -53,35 +56,56 @@ class Model:
             if node not in self._terms:
                 self._poison[node] = self._poison_of(node)
                 self._terms[node] = self._term_of(node)
+        self._roots.append(root)
         return self._terms[root], self._poison[root]
+
+    def constraints(self) -> list[Any]:
+        """Return what is known about the unknowns that the terms so far depend on."""
+        order: dict[UOp, None] = {}
+        stack = self._roots[::-1]
+        while stack:
+            node = stack.pop()
+            if node in order:
+                continue
+            order[node] = None
+            read = [s for s in node.src if s in self._terms]
+            if node in self._opaque:
+                read = [s for s in read if self._poison[s] is not self._false]
+            stack.extend(read)
+        return [constraint for node in order for constraint in self._known.get(node, ())]
 
     # ---- unknowns
 
     def _unknown(self, u: UOp) -> Any:
+        self._opaque.add(u)
         if u.dtype is dtypes.bool:
             return self.z3.FreshBool("b", self.context)
         value = self.z3.FreshInt("i", self.context)
         low, high = u.bounds
-        self.constraints += [value >= int(low), value <= int(high)]
+        self._known[u] = [value >= int(low), value <= int(high)]
         return value
 
     def _index_variable(self, u: UOp) -> Any:
         value = self.z3.FreshInt("r", self.context)
-        self.constraints += [value >= 0, value < self._terms[u.src[0]]]
+        self._known[u] = [value >= 0, value < self._terms[u.src[0]]]
         return value
 
     # ---- poison
 
     def _poison_of(self, u: UOp) -> Any:
         if u.op is Ops.CONST:
-            return self.z3.BoolVal(u.arg is Invalid, self.context)
+            return self.z3.BoolVal(True, self.context) if u.arg is Invalid else self._false
         if u.op in _LEAVES or u.op in (Ops.RANGE, Ops.SPECIAL, Ops.STACK):
             return self._false
         if u.op is Ops.WHERE:
             cond, a, b = u.src
+            if all(self._poison[s] is self._false for s in u.src):
+                return self._false
             chosen = self.z3.If(self._terms[cond], self._poison[a], self._poison[b])
             return self.z3.Or(self._poison[cond], chosen)
         parts = [self._poison[s] for s in u.src if s in self._poison]
+        # most graphs hold no Invalid, and then nothing is said about it
+        parts = [part for part in parts if part is not self._false]
         return self.z3.Or(*parts) if parts else self._false
 
     # ---- terms
