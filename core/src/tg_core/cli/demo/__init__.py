@@ -1,4 +1,4 @@
-"""`tg demo`: small programs that train on real data, with a report a person can look at."""
+"""`tg demo`: small programs that train or run models on real data, and show a person the result."""
 
 from __future__ import annotations
 
