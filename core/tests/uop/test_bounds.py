@@ -69,6 +69,37 @@ def test_required_result(node: UOp, expected: tuple[float, float]) -> None:
     assert node.bounds == expected
 
 
+def test_out_of_range_floats_are_never_assumed_to_fit() -> None:
+    """Devices wrap them: int32(3e9) is 3e9 - 2**32, which the clamped interval does not contain."""
+    value = variable(0, 3_000_000_000, dtypes.int64)
+    for source in (value.cast(dtypes.float64), value.cast(dtypes.float64) * 1.0):
+        assert source.cast(dtypes.int32).bounds == INT32
+    inside = variable(0, 2_000_000_000, dtypes.int64).cast(dtypes.float64)
+    assert inside.cast(dtypes.int32).bounds == (0, 2_000_000_000)
+    assert variable(-5, 5, dtypes.int32).cast(dtypes.float32).cast(dtypes.uint8).bounds == (0, 255)
+
+
+_FLOAT_ENDS = (-3e19, -5e9, -(2.0**31), -70000.5, -129.0, -0.5, 0.0, 127.9, 300.0, 2.0**31, 2e19)
+
+
+@pytest.mark.parametrize("dtype", dtypes.ints, ids=[d.name for d in dtypes.ints])
+def test_bounds_contain_what_a_converted_float_becomes(dtype: DType) -> None:
+    """Truncation and wrapping, for every interval between some ends, none of it of a variable."""
+    inner = [x + d for x in _FLOAT_ENDS for d in (-1.25, 0.0, 1.25)]
+    for low, high in itertools.combinations(_FLOAT_ENDS, 2):
+        source = variable(low, high, dtypes.float64) * 1.0
+        least, most = source.cast(dtype).bounds
+        for value in inner:
+            if low <= value <= high:
+                assert least <= truncate(value, dtype) <= most, (low, high, value)
+
+
+def test_no_program_takes_a_float_variable() -> None:
+    """That is what lets the interval of one mean the part that fits."""
+    with pytest.raises(ValueError, match="expected an integer variable, found PARAM of float32"):
+        variable(2e9, 3e9, dtypes.float32).bind(2_500_000_000)
+
+
 _DIVISIONS = (Ops.FLOORDIV, Ops.FLOORMOD, Ops.CDIV, Ops.CMOD)
 _OTHERS = (Ops.ADD, Ops.SUB, Ops.MUL, Ops.MAX, Ops.AND, Ops.OR, Ops.XOR, Ops.CMPLT, Ops.CMPNE)
 _ENDS = (-7, -4, -1, 0, 1, 3, 6)

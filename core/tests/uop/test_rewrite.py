@@ -127,24 +127,6 @@ def test_work_is_linear_in_the_length_of_a_chain() -> None:
     assert max(counts) <= 2.1
 
 
-@pytest.mark.parametrize(
-    ("mode", "depth"),
-    [({}, 100_000), ({"bottom_up": True}, 20_000), ({"walk": True}, 20_000)],
-    ids=str,
-)
-def test_depth_is_not_bounded(mode: dict[str, bool], depth: int) -> None:
-    node = a
-    for _ in range(depth):
-        node = UOp(Ops.ADD, (node, UOp.const(1)))
-
-    def to_two(k: UOp) -> UOp | None:
-        return UOp.const(2) if k.arg == 1 else None
-
-    result = graph_rewrite(node, PatternMatcher([(k, to_two)]), **mode)
-    assert result.src[1] is UOp.const(2)
-    assert len(result.toposort()) == depth + 2
-
-
 def flip(x: UOp) -> UOp:
     return UOp(Ops.ADD, x.src[::-1])
 

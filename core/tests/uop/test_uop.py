@@ -221,7 +221,7 @@ def test_binding() -> None:
     for bad in (0, 6):
         with pytest.raises(ValueError, match=rf"n must lie in \[1, 5\], found {bad}"):
             n.bind(bad)
-    with pytest.raises(ValueError, match="expected a variable, found CONST"):
+    with pytest.raises(ValueError, match="expected an integer variable, found CONST"):
         UOp.const(1).bind(1)
     with pytest.raises(ValueError, match="expected a bound variable"):
         n.unbind()

@@ -139,9 +139,10 @@ def _float_to_int(source: UOp, dtype: DType) -> Bounds:
     low, high = int(low), int(high)
     if whole[0] <= low and high <= whole[1]:
         return low, high
-    # narrow and unsigned results wrap when out of range; from 32 signed bits on, values in range
-    # are meant
-    if dtypes.is_unsigned(dtype) or dtype.bits < 32 or high < whole[0] or low > whole[1]:
+    # Devices wrap what is out of range. A variable is no value that a device converts: no program
+    # takes a float one (`UOp.bind`), so of its interval the part that fits is meant.
+    stated = source.op is Ops.PARAM and dtype.kind == "int" and dtype.bits >= 32
+    if not stated or high < whole[0] or low > whole[1]:
         return whole
     return max(low, whole[0]), min(high, whole[1])
 

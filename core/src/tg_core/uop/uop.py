@@ -403,10 +403,11 @@ class UOp(OpMixin):
         """Give a variable its value for this run.
 
         Raises:
-            ValueError: the node is no variable, or the value lies outside of its bounds.
+            ValueError: the node is no integer variable, or the value lies outside of its bounds.
         """
-        if self.op is not Ops.PARAM or self.arg.bounds is None:
-            raise ValueError(f"bind: expected a variable, found {self.op.name}")
+        if self.op is not Ops.PARAM or self.arg.bounds is None or dtypes.is_float(self.dtype):
+            found = f"{self.op.name} of {self.dtype.name}"
+            raise ValueError(f"bind: expected an integer variable, found {found}")
         low, high = self.arg.bounds
         if not low <= value <= high:
             raise ValueError(f"bind: {self.arg.name} must lie in [{low}, {high}], found {value}")

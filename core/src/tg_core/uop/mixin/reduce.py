@@ -145,9 +145,13 @@ class ReduceMixin(TrigonometryMixin, MovementMixin):
         return self._variance(axes, keepdim, correction)._as(self._require_float().dtype)
 
     def std(self, axis: Axis = None, keepdim: bool = False, correction: int = 1) -> Self:
-        """Return the standard deviation, the root of `var`."""
+        """Return the standard deviation, the root of `var`; the gradient of equal values is 0."""
         axes = resolve_axes("std", axis, self.ndim)
-        return self._variance(axes, keepdim, correction).sqrt()._as(self._require_float().dtype)
+        variance = self._variance(axes, keepdim, correction)
+        equal = variance.eq(0.0)
+        # the root has no slope at zero, so it stays away from there
+        root = equal.where(variance, equal.where(1.0, variance).sqrt())
+        return root._as(self._require_float().dtype)
 
     def var_mean(
         self, axis: Axis = None, keepdim: bool = False, correction: int = 1
