@@ -36,11 +36,14 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def judges(session: nox.Session) -> None:
-    """Compare every op with PyTorch over 20,000 cases, and write `reports/torch_ops.json`."""
+    """Compare every op with PyTorch, 20,000 cases on the CPU and 2,000 on the interpreter, and
+    write `reports/torch_ops.json`.
+    """
     session.install(PINS["hatchling"], "./core[test,judges]", "./plugins/tg-cpu")
-    session.env["JUDGE_EXAMPLES"] = "120"
     session.env["JUDGE_REPORT"] = "reports/torch_ops.json"
-    session.run("pytest", "core/tests/judges/test_torch_ops.py", *session.posargs)
+    for device, examples in (("CPU", "130"), ("PYTHON", "15")):
+        session.env["DEV"], session.env["JUDGE_EXAMPLES"] = device, examples
+        session.run("pytest", "core/tests/judges/test_torch_ops.py", *session.posargs)
 
 
 @nox.session

@@ -112,3 +112,22 @@ def test_what_has_other_effects_runs_one_by_one() -> None:
     add = first.store(UOp(Ops.LOAD, (first,), tag="a").alu(Ops.ADD, value))
     assert _plans(linear_of(acc, loop, add.end(loop))) == 1
     assert _plans(linear_of(acc, loop, add.end(loop), out.index(int32(0)).store(value))) == 0
+
+
+def test_a_place_from_before_the_loop_is_read_where_the_loop_says() -> None:
+    item, inner = UOp.special(int32(ITEMS), "gidx0"), UOp.range(int32(INNER), 0)
+    cell = UOp.register(2, dtypes.int32, 0).index(int32(0))
+    place = UOp.param(1, dtypes.int32, (ITEMS,)).index(item)
+    wanted = inner.alu(Ops.CMPLT, item)
+    value = UOp(Ops.LOAD, (place, int32(0), wanted))
+    linear = linear_of(
+        cell.store(int32(0)),
+        item,
+        place,
+        inner,
+        cell.store(UOp(Ops.LOAD, (cell,), tag="in").alu(Ops.ADD, value)).end(inner),
+        UOp.param(0, dtypes.int32, (ITEMS,)).index(item).store(UOp(Ops.LOAD, (cell,), tag="out")),
+    )
+    data = np.arange(10, 10 + ITEMS, dtype=np.int32)
+    got = run(linear, data, ())[:ITEMS]
+    assert got.tolist() == [n * (10 + n) for n in range(ITEMS)]

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -18,7 +20,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: pip install ./cor
 import torch
 from hypothesis.strategies import DataObject, data
 from torch_cases import tally
-from torch_ops import LEFT_OUT, OPS, cases, check
+from torch_ops import DIFFERENCES, LEFT_OUT, OPS, cases, check
 
 from tg_core import Device, Tensor
 
@@ -30,29 +32,43 @@ passed: list[str] = []
 started: list[str] = []
 
 
+def outcomes(name: str) -> dict[str, int]:
+    """Return how many cases of an op, or of all, had each outcome."""
+    found: Counter[str] = Counter()
+    for (op, outcome), count in sorted(tally.items()):
+        if name in ("", op):
+            found[outcome] += count
+    return {"cases": sum(found.values()), **found}
+
+
 @pytest.fixture(scope="module", autouse=True)
 def report() -> Iterator[None]:
-    """Write what ran to the file that JUDGE_REPORT names."""
+    """Write what ran to the file that JUDGE_REPORT names, beside what it says of other devices."""
     yield
-    path = os.environ.get("JUDGE_REPORT")
-    if path is None:
+    name = os.environ.get("JUDGE_REPORT")
+    if name is None:
         return
-    found = {
+    path = Path(name)
+    found: dict[str, Any] = {
         "judge": "torch_ops",
         "torch": torch.__version__,
-        "device": Device.DEFAULT,
         "seed": SEED,
-        "examples_per_op": EXAMPLES,
-        "cases": tally["cases"],
-        "equal_values": tally["values"],
-        "equal_values_and_gradients": tally["gradients"],
-        "refused_by_torch": tally["refused"],
-        "ops_passed": sorted(passed),
-        "ops_failed": sorted(set(started) - set(passed)),
+        "devices": {},
+        "differences_on_purpose": {why: names.split() for why, names in DIFFERENCES.items()},
         "left_out": {why: names.split() for why, names in LEFT_OUT.items()},
     }
-    Path(path).parent.mkdir(exist_ok=True)
-    Path(path).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if path.exists():
+        former = json.loads(path.read_text(encoding="utf-8"))
+        if (former["torch"], former["seed"]) == (found["torch"], found["seed"]):
+            found["devices"] = former["devices"]
+    found["devices"][Device.DEFAULT] = {
+        **outcomes(""),
+        "ops_passed": len(passed),
+        "ops_failed": sorted(set(started) - set(passed)),
+        "by_op": {op: outcomes(op) for op in sorted(started)},
+    }
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def test_left_out_ops_exist() -> None:

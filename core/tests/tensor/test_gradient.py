@@ -97,3 +97,9 @@ def test_errors() -> None:
         x.sum().gradient(Tensor([1]))
     with pytest.raises(ShapeError, match="gradient of shape"):
         x.gradient(x, gradient=Tensor([1.0]))
+
+
+def test_deviation_of_equal_values_is_flat() -> None:
+    x = Tensor([[2.0, 2.0], [1.0, 3.0]])
+    (grad,) = x.std(1).sum().gradient(x)
+    np.testing.assert_allclose(value(grad), [[0, 0], [-(0.5**0.5), 0.5**0.5]], rtol=1e-6)

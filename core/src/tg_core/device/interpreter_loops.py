@@ -199,7 +199,13 @@ def run_planned(
 
 
 def _repeat(value: Any, items: int, count: int) -> Any:
-    """Return a value of each work item for each iteration; shared values stay as they are."""
+    """Return a value of each work item for each iteration; shared values stay as they are.
+
+    Places in storage are a value for each work item as well.
+    """
+    if isinstance(value, tuple):
+        storage, index, lanes = value
+        return storage, _repeat(index, items, count), lanes
     if not isinstance(value, np.ndarray) or len(value) == 1:
         return value
     return np.tile(value, (count,) + (1,) * (value.ndim - 1))
