@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 from tg_core.support.emulation import EmulatedQueue, Machine, PacketFault
 
 
@@ -66,3 +68,25 @@ def test_queues_that_were_removed_do_not_move() -> None:
     machine.remove([queue])
     assert not machine.advance()
     assert order == []
+
+
+def test_each_fault_is_reported_once() -> None:
+    reports: list[tuple[str, str]] = []
+    machine = Machine(0)
+    machine.fault_listeners.append(lambda report: reports.append((report.queue, report.message)))
+    machine.add(Counter("bad", 5, [], 2))
+    for _ in range(20):
+        machine.advance()
+    assert reports == [("bad", "packet 2 of bad")]
+
+
+def test_queues_run_freely_in_threads() -> None:
+    order: list[str] = []
+    machine = Machine(0)
+    queues = [Counter(name, 200, order) for name in "abc"]
+    for queue in queues:
+        machine.add(queue)
+    with machine.free_running():
+        while any(queue.done < queue.total for queue in queues):
+            time.sleep(1e-3)
+    assert sorted(order) == sorted("abc" * 200)

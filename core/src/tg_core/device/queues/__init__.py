@@ -4,7 +4,7 @@ from tg_core.device.queues.allocator import HCQAllocator
 from tg_core.device.queues.compiled import HCQCompiled, HCQProgram
 from tg_core.device.queues.encoder import HWQueue, Launch, Stream, Word
 from tg_core.device.queues.memory import HCQBuffer
-from tg_core.device.queues.mmio import MMIOView
+from tg_core.support.mmio import MMIOView
 from tg_core.device.queues.timeline import Timeline
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tg_core.device.api import BufferOptions
 from tg_core.device.buffer import Buffer
-from tg_core.device.queues.mmio import MMIOView
+from tg_core.support.mmio import MMIOView
 from tg_core.dtype import dtypes
 
 if TYPE_CHECKING:

@@ -9,15 +9,23 @@ from __future__ import annotations
 import os
 import random
 import threading
+import time
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from tg_core.support.emulation.faults import EmulationFault
+from tg_core.support.emulation.faults import EmulationFault, FaultReport
 from tg_core.support.emulation.races import RaceDetector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 __all__ = ["EmulatedQueue", "Machine"]
 
 BURST = 4
 """Packets that a queue executes in one turn, at most."""
+
+_IDLE_SECONDS = 1e-4
 
 
 class EmulatedQueue(ABC):
@@ -59,6 +67,8 @@ class Machine:
     def __init__(self, seed: int | None = None) -> None:
         self.queues: list[EmulatedQueue] = []
         self.races = RaceDetector()
+        self.fault_listeners: list[Callable[[FaultReport], None]] = []
+        """Called with each fault, once: emulated drivers raise interrupts."""
         self.lock = threading.RLock()
         """Held while anything emulated is looked at or changed."""
         self._stepping: int | None = None
@@ -93,7 +103,7 @@ class Machine:
                 try:
                     queue.look()
                 except EmulationFault as fault:
-                    queue.fault = fault
+                    self._stop(queue, fault)
 
     def advance(self) -> bool:
         """Give one queue its turn; returns False if none can move."""
@@ -114,19 +124,67 @@ class Machine:
             try:
                 queue.step()
             except EmulationFault as fault:
-                queue.fault = fault
+                self._stop(queue, fault)
             if not self._able(queue):
                 break
         return True
 
-    @staticmethod
-    def _able(queue: EmulatedQueue) -> bool:
+    def _able(self, queue: EmulatedQueue) -> bool:
         """Tell whether a queue can move; looking at its next packet may already be a fault."""
         try:
             return queue.fault is None and queue.ready()
         except EmulationFault as fault:
-            queue.fault = fault
+            self._stop(queue, fault)
             return False
+
+    def _stop(self, queue: EmulatedQueue, fault: EmulationFault) -> None:
+        if queue.fault is None:
+            queue.fault = fault
+            report = FaultReport.of(queue.name, fault)
+            for listener in self.fault_listeners:
+                listener(report)
+
+    @contextmanager
+    def free_running(self, seconds: float = 30.0) -> Iterator[None]:
+        """Let every queue run in a thread of its own while the block runs: a test of stress, whose
+        order no seed brings back. Packets stay whole, because each holds the lock.
+
+        Args:
+            seconds: after which threads end that find nothing to do.
+        """
+        stop = threading.Event()
+        until = time.monotonic() + seconds
+
+        def run(queue: EmulatedQueue) -> None:
+            while not stop.is_set() and time.monotonic() < until:
+                if not self._advance_one(queue):
+                    stop.wait(_IDLE_SECONDS)
+
+        threads = [threading.Thread(target=run, args=(q,), daemon=True) for q in self.queues]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+    def _advance_one(self, queue: EmulatedQueue) -> bool:
+        """Execute one packet of a queue, if it has one."""
+        with self.lock:
+            self._stepping = threading.get_ident()
+            try:
+                self.look()
+                if queue not in self.queues or not self._able(queue):
+                    return False
+                try:
+                    queue.step()
+                except EmulationFault as fault:
+                    self._stop(queue, fault)
+                return True
+            finally:
+                self._stepping = None
 
     def report(self, queues: list[EmulatedQueue]) -> str:
         """Return the state of queues, one a line, with the seed that leads to it."""

@@ -96,12 +96,14 @@ class AddressSpace:
         found = self._mappings[at] if at >= 0 else None
         verb = "write" if right is Rights.WRITE else "read"
         what = f"{self.name}: {verb} of {nbytes} bytes at {address:#x}"
+        place = (address, nbytes, right is Rights.WRITE)
         if found is None or address >= found.end:
-            raise AccessFault(f"{what}: not mapped{self._near(at)}")
+            raise AccessFault(f"{what}: not mapped{self._near(at)}", *place)
         if address + nbytes > found.end:
-            raise AccessFault(f"{what}: leaves {found.label}, which ends at {found.end:#x}")
+            leaves = f"{what}: leaves {found.label}, which ends at {found.end:#x}"
+            raise AccessFault(leaves, *place)
         if right not in found.rights:
-            raise AccessFault(f"{what}: {found.label} is not mapped for it")
+            raise AccessFault(f"{what}: {found.label} is not mapped for it", *place)
         offset = address - found.start
         cells: Bytes = found.cells[offset : offset + nbytes]
         return cells
@@ -118,7 +120,7 @@ class AddressSpace:
         Raises:
             AccessFault: as `access`, or the address is not aligned.
         """
-        self._aligned(address, nbytes)
+        self._aligned(address, nbytes, False)
         return int.from_bytes(self.access(address, nbytes, Rights.READ).tobytes(), "little")
 
     def set_word(self, address: int, nbytes: int, value: int) -> None:
@@ -127,10 +129,11 @@ class AddressSpace:
         Raises:
             AccessFault: as `access`, or the address is not aligned.
         """
-        self._aligned(address, nbytes)
+        self._aligned(address, nbytes, True)
         data = (value & ((1 << 8 * nbytes) - 1)).to_bytes(nbytes, "little")
         self.access(address, nbytes, Rights.WRITE)[:] = np.frombuffer(data, np.uint8)
 
-    def _aligned(self, address: int, nbytes: int) -> None:
+    def _aligned(self, address: int, nbytes: int, write: bool) -> None:
         if address % nbytes:
-            raise AccessFault(f"{self.name}: word of {nbytes} bytes at {address:#x}: not aligned")
+            what = f"{self.name}: word of {nbytes} bytes at {address:#x}: not aligned"
+            raise AccessFault(what, address, nbytes, write)

@@ -1,15 +1,49 @@
-"""A window into memory that the device looks at too, as an array of words."""
+"""Windows into memory that a device looks at too, as arrays of words."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+import ctypes
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-__all__ = ["MMIOView"]
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Form", "MMIOView", "WordView", "width_of"]
 
 Form: TypeAlias = Literal["B", "H", "I", "Q"]
 """Unsigned words of 1, 2, 4 and 8 bytes."""
+
+_WIDTHS: dict[str, int] = {"B": 1, "H": 2, "I": 4, "Q": 8}
+
+
+def width_of(form: Form) -> int:
+    """Return the bytes of a word."""
+    return _WIDTHS[form]
+
+
+class WordView(Protocol):
+    """Words of one format, in memory or in registers."""
+
+    @property
+    def nbytes(self) -> int:
+        """Length in bytes."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> int: ...
+
+    def __setitem__(self, index: int, value: int) -> None: ...
+
+    def read(self, start: int, stop: int) -> list[int]:
+        """Return the words of a range."""
+        ...
+
+    def view(self, offset: int, nbytes: int, form: Form) -> Self:
+        """Return a part, from byte `offset` on, as words of another format."""
+        ...
 
 
 class MMIOView:
@@ -25,6 +59,12 @@ class MMIOView:
     def __init__(self, data: memoryview, form: Form = "B") -> None:
         self._cells = data.cast("B") if form == "B" else data.cast("B").cast(form)
         self.form = form
+
+    @staticmethod
+    def at(address: int, nbytes: int, form: Form = "B") -> MMIOView:
+        """Return a view of memory that something else keeps mapped."""
+        block = (ctypes.c_uint8 * nbytes).from_address(address)
+        return MMIOView(memoryview(block), form)
 
     @property
     def address(self) -> int:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tg_core.device.queues import MMIOView
+from tg_core.support.mmio import MMIOView
 
 
 def test_words_and_parts_share_memory() -> None:
