@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from codegen_kernels import GRID, kernel, load, loop, param, run
@@ -95,7 +97,7 @@ def test_the_default_float_decides_what_nothing_else_does() -> None:
 def test_bounds_decide_the_width_of_indices(factor: int, width: DType) -> None:
     i = loop(4, 0)
     sink = lower_weak_to_ints(
-        kernel(param(0, 4).index(i).store(load(param(1, 1 << 33), i * factor)).end(i))
+        kernel(param(0, 4).index(i).store(load(param(1, 1 << 33), i * factor)).end(i)), GRID
     )
     assert [n.dtype for n in sink.toposort() if n.op is Ops.MUL] == [width]
     assert not any(dtypes.is_weak(n.dtype) and n.op is not Ops.CONST for n in sink.toposort())
@@ -104,5 +106,20 @@ def test_bounds_decide_the_width_of_indices(factor: int, width: DType) -> None:
 def test_a_small_result_of_large_operands_is_computed_wide() -> None:
     i = loop(4, 0)
     index = UOp(Ops.CMOD, (i * (1 << 31), UOp.const(7)))
-    sink = lower_weak_to_ints(kernel(param(0, 4).index(i).store(load(param(1, 7), index)).end(i)))
+    sink = kernel(param(0, 4).index(i).store(load(param(1, 7), index)).end(i))
+    sink = lower_weak_to_ints(sink, GRID)
     assert [n.dtype for n in sink.toposort() if n.op is Ops.CMOD] == [dtypes.int64]
+
+
+def test_a_target_with_wide_indices_keeps_only_lanes_narrow() -> None:
+    i = loop(4, 0)
+    lanes = UOp(Ops.STACK, tuple(UOp.const(n) for n in range(4)))
+    inside = UOp(Ops.CMPLT, (UOp(Ops.ADD, (lanes, i * 3)), UOp.const(9)))
+    target = param(0, 16).index(i * 4)
+    wide = UOp(Ops.INDEX, target.src, 4)
+    value = UOp(Ops.WHERE, (inside, UOp.const(1.0, dtypes.float32), UOp.const(0.0, dtypes.float32)))
+    sink = kernel(UOp(Ops.STORE, (wide, value)).end(i))
+    lowered = lower_weak_to_ints(sink, replace(GRID, index_bits=64))
+    scalars = {n.dtype for n in lowered.toposort() if n.op is Ops.MUL}
+    vectors = {n.dtype for n in lowered.toposort() if n.op is Ops.ADD and n.shape}
+    assert (scalars, vectors) == ({dtypes.int64}, {dtypes.int32})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from codegen_kernels import kernel, load, loop, param
+from codegen_kernels import GRID, kernel, load, loop, param
 
 from tg_core.codegen.linearize import linearize
 from tg_core.codegen.lower_weak_to_ints import lower_weak_to_ints
@@ -13,7 +13,7 @@ from tg_core.uop.ops import Ops, UOp
 
 
 def order(sink: UOp) -> list[UOp]:
-    return list(linearize(lower_weak_to_ints(sink)).src)
+    return list(linearize(lower_weak_to_ints(sink, GRID)).src)
 
 
 def positions(linear: list[UOp], op: Ops) -> list[int]:

@@ -104,3 +104,31 @@ def test_assembly_is_for_people() -> None:
 
 def test_version_names_llvm() -> None:
     assert jit.version().startswith("llvm-")
+
+
+def long_source() -> str:
+    """Return a module long enough for the short pipeline: sums in a private array."""
+    lines = ["define <4 x float> @f(<4 x float> %x) {", "  %a = alloca <4 x float>, align 16"]
+    lines.append("  store <4 x float> %x, ptr %a, align 16")
+    for i in range(jit.LONG_SOURCE // 80):
+        lines.append(f"  %l{i} = load <4 x float>, ptr %a, align 16")
+        lines.append(f"  %s{i} = fadd <4 x float> %l{i}, %x")
+        lines.append(f"  store <4 x float> %s{i}, ptr %a, align 16")
+    lines.append("  %r = load <4 x float>, ptr %a, align 16\n  ret <4 x float> %r\n}")
+    return "\n".join(lines)
+
+
+def test_a_long_module_keeps_private_arrays_in_registers() -> None:
+    source = long_source()
+    assert len(source) >= jit.LONG_SOURCE
+    assembly = jit.compiler().assembly(source)
+    assert "rsp" not in assembly
+    assert "[sp" not in assembly
+
+
+def test_options_of_the_process_are_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: list[str] = []
+    monkeypatch.setattr(jit.llvm, "set_option", lambda _name, option: options.append(option))
+    with jit._plain_addresses(), jit._plain_addresses():
+        assert options == ["-disable-lsr=true"]
+    assert options == ["-disable-lsr=true", "-disable-lsr=false"]

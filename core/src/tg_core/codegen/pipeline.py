@@ -53,7 +53,7 @@ pipeline: Final[tuple[Pass, ...]] = (
     Pass("fold-expanded", target_independent(fold_expanded)),
     Pass("lower-reduce-to-accumulators", lower_reduce_to_accumulators),
     Pass("lower-divisions", lower_divisions),
-    Pass("lower-weak-to-ints", target_independent(lower_weak_to_ints)),
+    Pass("lower-weak-to-ints", lower_weak_to_ints),
     Pass("broadcast-scalars-to-vectors", target_independent(broadcast_scalars_to_vectors)),
     Pass("linearize", target_independent(linearize), "spec_program"),
 )

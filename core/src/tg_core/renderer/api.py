@@ -43,6 +43,7 @@ class Renderer(ABC):
     | `native_dtypes` | arithmetic in other dtypes is done in float32, rounded after each op |
     | `storage_dtypes` | other dtypes are loaded and stored as integers of their size |
     | `has_masked_access` | a vector access keeps a gate of lanes; else it is split into lanes |
+    | `index_bits` | least width of the integers that one index is computed in: 32 or 64 |
     | `max_buffers` | kernels with more are split by the scheduler |
     """
 
@@ -66,6 +67,7 @@ class Renderer(ABC):
     native_dtypes: frozenset[DType] = frozenset()
     storage_dtypes: frozenset[DType] = frozenset()
     has_masked_access: bool = False
+    index_bits: int = 32
     max_buffers: int = 1 << 16
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from codegen_kernels import SIMD, run
+from codegen_kernels import SIMD, kernel, load, loop, param, reduce_loop, run
 from codegen_samples import SAMPLES
 
 from tg_core.codegen.optimize.choose_blocks import Shape, choose_blocks, choose_depth
@@ -44,6 +44,26 @@ def test_values_are_those_of_the_product(rows: int, columns: int, steps: int, la
     linear = run(sample.sink, THREADS, out, a.reshape(-1), stored.reshape(-1))
     np.testing.assert_allclose(out.reshape(rows, columns), a @ b, rtol=1e-4, atol=1e-5)
     assert 0 < scratch_bytes(linear) <= SCRATCH
+
+
+@pytest.mark.parametrize(("swapped", "copies"), [(False, 2), (True, 3)])
+def test_rows_in_the_order_of_the_reduction_are_read_where_they_are(
+    swapped: bool, copies: int
+) -> None:
+    n, m, k = 36, 48, 64
+    i, j, r = loop(n, 0), loop(m, 1), reduce_loop(k, 2)
+    left = load(param(1, n * k), r * n + i if swapped else i * k + r)
+    value = (left * load(param(2, k * m), r * m + j)).reduce(Ops.ADD, r)
+    sink = kernel(param(0, n * m).index(i * m + j).store(value).end(i, j))
+    random = np.random.default_rng(2)
+    a = random.normal(0, 1, (n, k)).astype(np.float32)
+    b = random.normal(0, 1, (k, m)).astype(np.float32)
+    out = np.zeros(n * m, np.float32)
+    linear = run(sink, THREADS, out, (a.T if swapped else a).reshape(-1), b.reshape(-1))
+    np.testing.assert_allclose(out.reshape(n, m), a @ b, rtol=1e-4, atol=1e-5)
+    scratch = [n for n in linear.src if n.op is Ops.BUFFER and n.arg.addrspace is AddrSpace.LOCAL]
+    # the columns, the results, and the rows only where they are not in order
+    assert len(scratch) == copies
 
 
 def test_the_plan_depends_on_the_kernel_and_the_target_alone() -> None:

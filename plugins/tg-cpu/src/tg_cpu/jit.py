@@ -11,6 +11,7 @@ import itertools
 import platform
 import re
 import threading
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,18 @@ import llvmlite.binding as llvm
 from tg_core.backend import CompileError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 OPTIMISATION_LEVEL = 2
 """Level of the pass pipeline and of instruction selection."""
 
 _VECTOR = re.compile(r"<\d+ x ")
+
+LONG_SOURCE = 12_000
+"""Characters from which on a module with vectors goes through the short pipeline: private arrays
+become registers, and that is all. What codegen writes is folded and hoisted already, and LLVM's
+pipeline takes more than linear time for what is left to gain.
+"""
 
 EXCERPT_LINES = 12
 """Lines of source shown around a compile error."""
@@ -62,7 +69,7 @@ def host_features() -> frozenset[str]:
 def version() -> str:
     """Return the versions that determine the object code, for cache keys."""
     release = ".".join(str(part) for part in llvm.llvm_version_info)
-    return f"llvm-{release}/llvmlite-{llvmlite.__version__}/O{OPTIMISATION_LEVEL}.2"
+    return f"llvm-{release}/llvmlite-{llvmlite.__version__}/O{OPTIMISATION_LEVEL}.3"
 
 
 def _excerpt(source: str, message: str) -> str:
@@ -76,6 +83,37 @@ def _excerpt(source: str, message: str) -> str:
     first = max(0, line - 1 - EXCERPT_LINES // 2)
     shown = lines[first : first + EXCERPT_LINES]
     return "\n".join(f"{number:5d} | {text}" for number, text in enumerate(shown, first + 1))
+
+
+class _PlainAddresses:
+    """Keeps LLVM from rewriting the addresses of loops while a kernel is emitted.
+
+    Codegen hoists what does not change in a loop, and an address is one step from that. Looking for
+    a better form takes a third to a half of the time of emission. The option is one of the whole
+    process, so it is set back for others who use LLVM in it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        self._enter(1)
+        try:
+            yield
+        finally:
+            self._enter(-1)
+
+    def _enter(self, step: int) -> None:
+        with self._lock:
+            before = self._inside
+            self._inside += step
+            if not before or not self._inside:
+                llvm.set_option("tg-cpu", f"-disable-lsr={'true' if self._inside else 'false'}")
+
+
+_plain_addresses = _PlainAddresses()
 
 
 class Compiler:
@@ -97,9 +135,8 @@ class Compiler:
         )
         self._lock = threading.Lock()
 
-    def _options(self, source: str) -> Any:
+    def _options(self, vectors: bool) -> Any:
         """Return the pipeline's options: what codegen made vectors of is not vectorised again."""
-        vectors = _VECTOR.search(source) is not None
         options = llvm.create_pipeline_tuning_options(speed_level=self.level)
         options.loop_vectorization = not vectors
         options.slp_vectorization = not vectors
@@ -135,8 +172,14 @@ class Compiler:
         module.triple = host()[0]
         module.data_layout = str(self.machine.target_data)
         if self.level:
-            builder = llvm.create_pass_builder(self.machine, self._options(source))
-            builder.getModulePassManager().run(module, builder)
+            vectors = _VECTOR.search(source) is not None
+            builder = llvm.create_pass_builder(self.machine, self._options(vectors))
+            if vectors and len(source) >= LONG_SOURCE:
+                passes = llvm.create_new_module_pass_manager()
+                passes.add_sroa_pass()
+            else:
+                passes = builder.getModulePassManager()
+            passes.run(module, builder)
         return module
 
     def compile(self, source: str) -> bytes:
@@ -151,7 +194,7 @@ class Compiler:
         Raises:
             CompileError: the text is not a valid module.
         """
-        with self._lock:
+        with self._lock, _plain_addresses():
             return bytes(self.machine.emit_object(self._optimised(source)))
 
     def assembly(self, source: str) -> str:
@@ -160,7 +203,7 @@ class Compiler:
         Raises:
             CompileError: the text is not a valid module.
         """
-        with self._lock:
+        with self._lock, _plain_addresses():
             return str(self.machine.emit_assembly(self._optimised(source)))
 
 

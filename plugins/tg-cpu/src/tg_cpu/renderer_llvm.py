@@ -99,6 +99,7 @@ class CPULLVMRenderer(LLVMRenderer):
             native_dtypes=computed,
             storage_dtypes=computed | {dtypes.bfloat16},
             has_masked_access=True,
+            index_bits=64,
         )
 
     @property

@@ -45,7 +45,7 @@ class Shape:
     """Values of one vector register."""
     registers: int
     row_group: int
-    """Neighbouring rows that packing moves at once."""
+    """Neighbouring rows that packing moves at once; 0 where rows are not packed."""
     column_group: int
     """Neighbouring columns that packing moves at once."""
 
@@ -126,7 +126,7 @@ def _divisions(size: int, unit: int) -> Iterator[int]:
 
 
 def _packing(group: int) -> float:
-    return _COPY / group + 0.15
+    return _COPY / group + 0.15 if group else 0.0
 
 
 def choose_blocks(shape: Shape, unit: int, divided: int, scratch: int) -> Blocks | None:

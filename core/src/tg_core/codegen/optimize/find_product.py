@@ -55,6 +55,21 @@ class Term:
         """Elements of the reduction."""
         return math.prod(_size(r) for r in self.reduced)
 
+    def reads_in_order(self, operand: Operand, divided: int) -> bool:
+        """Tell whether an operand is in memory as it is multiplied, one element after the other
+        along the reduce loops from `divided` on.
+        """
+        load = operand.value
+        if load.op is not Ops.LOAD or len(load.src) != 1:
+            return False
+        mask, index = split_mask(load.src[0].src[1])
+        form, expected = linear_form(index), 1
+        for rng in reversed(self.reduced[divided:]):
+            if mask is not None or form.stride(rng) != expected:
+                return False
+            expected *= _size(rng)
+        return True
+
 
 @dataclass(frozen=True)
 class Product:

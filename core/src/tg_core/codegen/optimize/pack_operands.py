@@ -15,6 +15,8 @@ and `c`):
 * Every element of a panel is next to the one that is read after it, whatever strides, windows and
   conversions the operand has: they are paid once per chunk. An element past the last row or column
   repeats the last one, and what is computed from it is never stored.
+* Rows whose elements lie in memory in the order of the reduction are read where they are: weights
+  of a convolution, the left factor of a product.
 * The order of additions is in the output: a block's elements one after the other, then the blocks.
   It depends on the shape and the target, not on the number of threads.
 * The last block, panel loop and chunk are shorter where sizes do not divide.
@@ -49,6 +51,10 @@ _ENOUGH: Final = 128
 _LEAST_WORK: Final = 1 << 15
 _FEWEST_ROWS: Final = 4
 _FEWEST_REDUCED: Final = 8
+_COPIED_GROUPS: Final = 2
+"""Groups of neighbours that packing moves in one step; more are a loop, which is less code."""
+_COPIED_STEPS: Final = 4
+"""Steps of a window that packing moves at once."""
 _LONGEST_UNIT: Final = 128
 """Reduce loops inside of the one that is divided into blocks have at most this many elements."""
 
@@ -64,6 +70,11 @@ class Steps:
     """Elements of the loops inside of it."""
     depth: int
     """Elements of a block, a multiple of the unit."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the rows are read where they are."""
+        return self.term.reads_in_order(self.term.rows, self.divided)
 
 
 @dataclass(frozen=True)
@@ -114,6 +125,8 @@ def plan_packing(sink: UOp, renderer: Renderer) -> Plan | None:
         return None
     if batch * rows * columns * depth < _LEAST_WORK:
         return None
+    divided, unit, size = _divided(product.terms[0])
+    in_place = product.terms[0].reads_in_order(product.rows, divided)
     shape = Shape(
         batch=batch,
         rows=rows,
@@ -122,10 +135,9 @@ def plan_packing(sink: UOp, renderer: Renderer) -> Plan | None:
         itemsize=dtype.itemsize,
         lanes=lanes,
         registers=renderer.registers,
-        row_group=1,
+        row_group=0 if in_place else 1,
         column_group=_group(product.columns, lanes),
     )
-    divided, unit, size = _divided(product.terms[0])
     blocks = choose_blocks(shape, unit, size, renderer.shared_bytes // len(product.terms))
     if blocks is None:
         return None
@@ -197,6 +209,13 @@ class _Side:
         if self.operand.size % self.tile:
             position = least(position, UOp.const(self.operand.size // width - 1))
         return self._split(position, lane, width)
+
+    def row(self, position: UOp) -> dict[UOp, UOp]:
+        """Return the values of the operand's loops at one position of the chunk or past its end."""
+        position = self.grid * self.block + position
+        if self.operand.size % self.tile:
+            position = least(position, UOp.const(self.operand.size - 1))
+        return self._split(position, UOp.const(0), 1)
 
     def place(self, position: UOp) -> dict[UOp, UOp]:
         """Return the values of the operand's loops at one position of the chunk."""
@@ -270,17 +289,22 @@ class _Packer:
         scratch = self.scratch(side.block * steps.depth)
         panel = self.loop(side.panels())
         groups, width = side.tile // side.group, side.group
+        loops, group, lane = [panel], UOp.const(0), UOp.const(0)
+        if groups > _COPIED_GROUPS:
+            # where a neighbour is found is computed once for all steps of the reduction
+            group = self.loop(groups)
+            loops.append(group)
         inner = self.loop(count)
-        loops = [panel, inner]
+        loops.append(inner)
         values = {**given, reduced[steps.divided]: start + inner}
         step = inner
         for rng in reduced[steps.divided + 1 :]:
-            own = self.loop(rng.src[0])
+            few = rng is reduced[-1] and _size(rng) <= _COPIED_STEPS
+            own = self.loop(rng.src[0], AxisType.UPCAST if few else AxisType.LOOP)
             loops.append(own)
             values[rng] = own
             step = step * _size(rng) + own
-        group, lane = UOp.const(0), UOp.const(0)
-        if groups > 1:
+        if 1 < groups <= _COPIED_GROUPS:
             group = self.loop(groups, AxisType.UPCAST)
             loops.append(group)
         if width > 1:
@@ -291,11 +315,21 @@ class _Packer:
         value = substitute_open(side.operand.value, values)
         return scratch.after(scratch.index(position).store(value).end(*loops))
 
+    def read(self, steps: Steps, given: dict[UOp, UOp], start: UOp, row: UOp, step: UOp) -> UOp:
+        """Return an element of the rows' operand where it is in memory."""
+        reduced = steps.term.reduced
+        values = {**given, **dict.fromkeys(reduced[steps.divided + 1 :], UOp.const(0))}
+        values.update({reduced[steps.divided]: start, **self.rows.of(steps.term.rows).row(row)})
+        place = steps.term.rows.value.src[0]
+        return place.src[0].index(substitute_open(place.src[1], values) + step).load()
+
     def multiply(self, steps: Steps, batch: dict[UOp, UOp]) -> UOp:
         """Return the scratch memory of a term's results, once all blocks are reduced."""
         outer, loops, start, count = self.reduction_blocks(steps)
         given = {**batch, **outer}
-        a = self.pack(self.rows.of(steps.term.rows), steps, given, start, count)
+        a = None
+        if not steps.in_place:
+            a = self.pack(self.rows.of(steps.term.rows), steps, given, start, count)
         b = self.pack(self.columns.of(steps.term.columns), steps, given, start, count)
         c = self.scratch(self.rows.block * self.columns.block)
         filled = self.clear(c) if loops else None
@@ -307,7 +341,10 @@ class _Packer:
         lane = self.loop(self.plan.lanes, AxisType.VECTOR)
         step = self.loop(count * steps.unit, AxisType.REDUCE)
         column = vector * self.plan.lanes + lane
-        one = a.index((left * steps.depth + step) * rows.tile + height).load()
+        if a is None:
+            one = self.read(steps, given, start, left * rows.tile + height, step)
+        else:
+            one = a.index((left * steps.depth + step) * rows.tile + height).load()
         other = b.index((right * steps.depth + step) * columns.tile + column).load()
         total = UOp(Ops.REDUCE, (UOp(Ops.MUL, (one, other)), step), Ops.ADD)
         position = (left * rows.tile + height) * columns.block + right * columns.tile + column
