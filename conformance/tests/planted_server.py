@@ -1,9 +1,9 @@
-"""Runs the suite on the planted backend once for each fault, each in a fork of this process.
+"""Runs the suite on a backend once for each fault, each in a fork of this process.
 
 What takes time, importing pytest, numpy and the compiler, is done once. No plugin is loaded before
 the fork, so each child discovers the backend with its own fault.
 
-Standard input is JSON: a list of `[fault, files, expression]`. Standard output is a JSON object a
+Arguments are the device type and the environment variable that names its fault. Standard input is JSON: a list of `[fault, files, expression]`. Standard output is a JSON object a
 line: the fault, the exit code, the report and what was printed.
 """
 
@@ -33,7 +33,8 @@ SETTINGS = Path(SUITE.origin).parent / "suite" / "pytest.ini"
 
 def run_one(fault: str, files: list[str], expression: str, folder: str) -> dict[str, object]:
     """Run the tests that are to catch a fault, and return what came of it."""
-    os.environ["TG_PLANTED"] = "" if fault.startswith("sound") else fault
+    device, variable = sys.argv[1:]
+    os.environ[variable] = "" if fault.startswith("sound") else fault
     os.environ["TG_CACHE_DIR"] = folder
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     tg_core.config.TG_CACHE_DIR.set(folder)
@@ -41,7 +42,7 @@ def run_one(fault: str, files: list[str], expression: str, folder: str) -> dict[
     arguments = ["-c", str(SETTINGS), "--rootdir", str(SETTINGS.parent)]
     arguments += ["-p", "tg_conformance.pytest_plugin"]
     arguments += [*(str(SETTINGS.parent / file) for file in files), "-k", expression, "-q"]
-    arguments += ["--tg-device", "PLANTED", "--tg-report", str(report)]
+    arguments += ["--tg-device", device, "--tg-report", str(report)]
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         code = pytest.main(arguments)

@@ -6,16 +6,11 @@ backend passes the same tests.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from suite_runs import install_planted
+from suite_runs import install_planted, rows_of_table, run_faults, shared_results
 
 FAULTS = {
     # fault: (level, -k expression, the test that catches it, what the message names)
@@ -73,52 +68,21 @@ FILES = {
     6: ["test_level6_faults.py"],
     7: ["test_level7_profiling.py"],
 }
-SERVER = Path(__file__).with_name("planted_server.py")
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What came of the tests for each fault, and of all of them without one.
-
-    Found once for all worker processes of a run.
-    """
-    folder = tmp_path_factory.getbasetemp()
-    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    place = folder / "planted.json"
-    try:
-        (folder / "planted.lock").touch(exist_ok=False)
-    except FileExistsError:
-        for _ in range(6000):
-            if place.exists():
-                break
-            time.sleep(0.1)
-    else:
-        found = run_all(folder / "planted-site")
-        (folder / "planted.part").write_text(json.dumps(found))
-        (folder / "planted.part").rename(place)
-    answer: dict[str, Any] = json.loads(place.read_text())
-    return answer
+    """What came of the tests for each fault, and of all of them without one."""
+    return shared_results(tmp_path_factory, "planted", run_all)
 
 
-def run_all(site: Path) -> dict[str, Any]:
+def run_all(folder: Path) -> dict[str, Any]:
     """Run the suite once for each fault, and once for each level without one."""
-    requests = []
-    for fault, (level, expression, _, _) in FAULTS.items():
-        requests.append((fault, FILES[level], expression))
+    requests = [(fault, FILES[level], names) for fault, (level, names, _, _) in FAULTS.items()]
     for level, files in FILES.items():
         names = " or ".join(dict.fromkeys(r[1] for r in FAULTS.values() if r[0] == level))
         requests.append((f"sound {level}", files, names))
-    done = subprocess.run(
-        [sys.executable, str(SERVER)],
-        input=json.dumps(requests),
-        env=os.environ | {"PYTHONPATH": install_planted(site)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    return {result["fault"]: result for result in found}
+    return run_faults("PLANTED", "TG_PLANTED", requests, install_planted(folder))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -140,6 +104,4 @@ def test_the_sound_backend_passes_the_same_tests(level: int, results: dict[str, 
 
 
 def test_the_committed_table_names_every_fault() -> None:
-    table = (Path(__file__).parents[2] / "reports" / "planted-faults.md").read_text()
-    rows = [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines() if " | " in line]
-    assert rows[1:] == list(FAULTS), "run conformance/tests/write_planted_faults.py"
+    assert rows_of_table("PLANTED") == list(FAULTS), "run nox -s faults"

@@ -21,6 +21,8 @@ __all__ = ["Judge"]
 
 PROPERTY = "tg-case"
 UNDECLARED = "undeclared: "
+MESSAGE_LINES = 12
+"""Of the message of a failure: a device that hangs has a line for each queue."""
 PACKAGE = "tg_conformance.suite"
 
 
@@ -205,7 +207,7 @@ def outcome_of(report: pytest.TestReport) -> tuple[Outcome | None, str]:
 def _message(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else str(report.longrepr)
-    return "\n".join(text.removeprefix("AssertionError: ").splitlines()[:3])
+    return "\n".join(text.removeprefix("AssertionError: ").splitlines()[:MESSAGE_LINES])
 
 
 def level_of(item: pytest.Item) -> int:

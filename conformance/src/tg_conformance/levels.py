@@ -15,13 +15,15 @@ class Level:
     title: str
     question: str
     """What a backend that reaches it has answered."""
+    condition: str = ""
+    """The feature without which the level is not for a backend, its core included."""
 
 
 LEVELS = (
     Level(0, "hooks and discovery", "is the package found, and does it say what it is?"),
     Level(1, "memory", "does every byte arrive where it should, and come back?"),
     Level(2, "numerics", "is every op right on every dtype?"),
-    Level(3, "queues and ordering", "do hardware queues keep the order they must?"),
+    Level(3, "queues and ordering", "do hardware queues keep the order they must?", "QUEUES"),
     Level(4, "compile, link, JIT", "is what was compiled once right for other inputs?"),
     Level(5, "several devices", "do devices of the type work together and keep apart?"),
     Level(6, "faults and recovery", "does an error stay an error, and leave the rest usable?"),

@@ -52,6 +52,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAMES",
         help="capabilities that must be declared, separated by commas",
     )
+    group.addoption(
+        "--tg-thorough",
+        action="store_true",
+        help="thousands of random graphs instead of a few",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

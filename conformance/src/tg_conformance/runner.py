@@ -47,6 +47,9 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="NAMES",
         help="capabilities that must be declared, separated by commas",
     )
+    parser.add_argument(
+        "--thorough", action="store_true", help="thousands of random graphs instead of a few"
+    )
     return parser
 
 
@@ -75,6 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments += ["--tg-report", os.path.abspath(path)]
     for names in options.require:
         arguments += ["--tg-require", names]
+    if options.thorough:
+        arguments.append("--tg-thorough")
     # In a process of its own: pytest rewrites the assertions of this package, but not of modules
     # that are imported already, as this one is. The cache is its own too: nothing that an earlier
     # run compiled is tested, and nothing compiled here is left behind.

@@ -35,22 +35,29 @@ MACHINE = Machine()
 """All REF devices of this process, which advance together."""
 
 DEVICES = 8
-MEMORY_BYTES = 1 << 30
+MEMORY_BYTES = 1 << 34
 SPAN = 1 << 40
 """Distance between the addresses of two devices; below the first of them is the host."""
 BASE = 1 << 52
 PAGE = 4096
 UNWRITTEN = 0xA5
 """What new memory holds, so that reading it before writing it shows."""
+SPARSE_BYTES = 1 << 28
+"""Allocations from here on are zero until they are written, and take no memory before."""
 COPY_QUEUES = 2
 
 
 class RefDevice(HCQCompiled):
     """A software accelerator: one compute queue, two copy queues, memory of its own."""
 
-    RING_BYTES = 1 << 10
+    RING_BYTES = 4 * 255
+    """Not a multiple of the length of a packet: packets begin and are cut at every word."""
 
     def __init__(self, request: OpenRequest) -> None:
+        # It replaces methods of this module's classes, so it cannot come before them.
+        from tg_conformance.refdev.faults import plant_chosen
+
+        plant_chosen()
         if request.physical_index >= DEVICES:
             raise DeviceError(f"{request.name}: there are {DEVICES} devices")
         super().__init__(request)
@@ -139,7 +146,9 @@ class RefAllocator(HCQAllocator):
         self._host: dict[tuple[int, int], int] = {}
 
     def create(self, nbytes: int, options: BufferOptions) -> HCQBuffer:
-        block = np.full(nbytes + PAGE, UNWRITTEN, np.uint8)
+        block = np.zeros(nbytes + PAGE, np.uint8)
+        if nbytes < SPARSE_BYTES:
+            block.fill(UNWRITTEN)
         start = -int(block.ctypes.data) % PAGE
         cells = block[start : start + nbytes]
         place = int(cells.ctypes.data)

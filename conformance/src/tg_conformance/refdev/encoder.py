@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tg_conformance.refdev.faults import planted
 from tg_conformance.refdev.packets import LENGTHS, Opcode, header
 from tg_core.backend import HWQueue, Ops, UOp, dtypes
 
@@ -24,8 +23,7 @@ class RefQueue(HWQueue):
         self.append(header(Opcode.BARRIER))
 
     def wait(self, address: UOp, value: Word) -> None:
-        if not planted("missing wait"):
-            self.append(header(Opcode.WAIT), address, *self._value(value))
+        self.append(header(Opcode.WAIT), address, *self._value(value))
 
     def timestamp(self, address: UOp) -> None:
         self.append(header(Opcode.TIME), address)

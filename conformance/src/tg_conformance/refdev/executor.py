@@ -1,23 +1,27 @@
-"""REF's hardware: queues that execute packets out of the real rings in memory."""
+"""REF's hardware: queues that execute packets out of the real rings in memory.
+
+It is strict: what hardware would get wrong in silence is a fault that names the packet. So it keeps
+the arguments of kernels in a cache, as hardware does, and faults where memory has others by then.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg_conformance.refdev.faults import planted
-from tg_conformance.refdev.packets import LENGTHS, READ, WRITE, Image, Opcode, unpack_image
-from tg_core.backend import DeviceError, EmulatedQueue, PacketFault, Rights, TGError
+from tg_conformance.refdev.packets import LENGTHS, READ, WRITE, Image, Opcode, join, unpack_image
+from tg_core.backend import AccessFault, DeviceError, EmulatedQueue, PacketFault, Rights, TGError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tg_conformance.refdev.device import RefDevice
     from tg_core.backend import AddressSpace, Machine, QueueDescription
 
 __all__ = ["RefExecutor"]
+
+PIECE = 1 << 20
+"""Bytes that a copy moves at a time."""
 
 
 class RefExecutor(EmulatedQueue):
@@ -48,7 +52,7 @@ class RefExecutor(EmulatedQueue):
         self.packets = 0
         self.fault = None
         self._images: dict[bytes, Image] = {}
-        self._last_arguments: list[int] = []
+        self._argument_cache: dict[int, bytes] = {}
 
     def look(self) -> None:
         pushed = self.space.word(self.doorbell, 8)
@@ -60,8 +64,6 @@ class RefExecutor(EmulatedQueue):
     def ready(self) -> bool:
         packet = self._peek()
         if packet is None:
-            return False
-        if packet[0] >> 16 == Opcode.EXEC and planted("hang"):
             return False
         if packet[0] >> 16 != Opcode.WAIT or len(packet) != LENGTHS[Opcode.WAIT]:
             return True
@@ -79,9 +81,29 @@ class RefExecutor(EmulatedQueue):
                 f"{self._place()}: {opcode.name} of {packet[0] & 0xFFFF} words, "
                 f"expected {LENGTHS[opcode]}"
             )
-        self._HANDLERS[opcode](self, packet)
+        try:
+            self._execute(opcode, packet)
+        except AccessFault as fault:
+            raise AccessFault(f"{self._place()}: {opcode.name}: {fault}") from fault
         self.packets += 1
         self._skip(opcode)
+
+    def _execute(self, opcode: Opcode, packet: list[int]) -> None:
+        match opcode:
+            case Opcode.INDIRECT:
+                self._indirect(packet)
+            case Opcode.EXEC:
+                self._exec(packet)
+            case Opcode.COPY:
+                self._copy(packet)
+            case Opcode.BARRIER:
+                self._argument_cache.clear()
+            case Opcode.WAIT:
+                self._wait(packet)
+            case Opcode.TIME:
+                self.space.set_word(join(packet, 1), 8, self._clock())
+            case Opcode.STORE:
+                self._store(packet)
 
     def state(self) -> str:
         packet = self._peek()
@@ -90,7 +112,7 @@ class RefExecutor(EmulatedQueue):
         name = Opcode(packet[0] >> 16).name if packet[0] >> 16 in LENGTHS else "unknown"
         detail = ""
         if name == "WAIT" and len(packet) == LENGTHS[Opcode.WAIT]:
-            address, wanted = _wide(packet, 1), _wide(packet, 3)
+            address, wanted = join(packet, 1), join(packet, 3)
             detail = f" for {wanted} at {address:#x}, which is {self._signal(address)}"
         return f"at {name}{detail}, {self._place()}"
 
@@ -116,10 +138,8 @@ class RefExecutor(EmulatedQueue):
         return [self._ring_word(i) for i in range(count)]
 
     def _ring_word(self, offset: int) -> int:
-        place = self.read + offset
-        if planted("ring wrap off by one") and place >= self.ring_words:
-            place += 1
-        return self.space.word(self.ring + 4 * (place % self.ring_words), 4)
+        place = (self.read + offset) % self.ring_words
+        return self.space.word(self.ring + 4 * place, 4)
 
     def _skip(self, opcode: Opcode) -> None:
         """Go on to the next packet."""
@@ -145,7 +165,7 @@ class RefExecutor(EmulatedQueue):
         self._pop(self.pushed - self.read)
 
     def _satisfied(self, packet: list[int]) -> bool:
-        return self._signal(_wide(packet, 1)) >= self._signed(_wide(packet, 3))
+        return self._signal(join(packet, 1)) >= self._signed(join(packet, 3))
 
     def _signal(self, address: int) -> int:
         return self._signed(self.space.word(address, 8))
@@ -162,7 +182,7 @@ class RefExecutor(EmulatedQueue):
     def _indirect(self, packet: list[int]) -> None:
         if self.indirect is not None:
             raise PacketFault(f"{self._place()}: INDIRECT inside of INDIRECT")
-        address, words = _wide(packet, 1), packet[3]
+        address, words = join(packet, 1), packet[3]
         if words == 0:
             raise PacketFault(f"{self._place()}: INDIRECT of no words")
         place = self._host(address, 4 * words, Rights.READ)
@@ -174,21 +194,16 @@ class RefExecutor(EmulatedQueue):
     def _exec(self, packet: list[int]) -> None:
         if self.kind != "COMPUTE":
             raise PacketFault(f"{self._place()}: EXEC on a copy queue")
-        data = self.space.access(_wide(packet, 1), packet[3], Rights.READ).tobytes()
+        data = self.space.access(join(packet, 1), packet[3], Rights.READ).tobytes()
         image = self._images.get(data)
         if image is None:
             image = self._images[data] = unpack_image(data)
         count = len(image.buffers) + image.variables
-        raw = self.space.access(_wide(packet, 4), 8 * count, Rights.READ)
-        words = np.frombuffer(raw.tobytes(), np.int64).tolist()
-        if planted("stale arguments") and len(self._last_arguments) == len(words):
-            words, self._last_arguments = self._last_arguments, words
-        else:
-            self._last_arguments = words
+        words = self._arguments(join(packet, 4), count)
         buffers: list[Any] = []
         ranges: list[tuple[int, int, bool]] = []
         if count:
-            ranges.append((int(raw.ctypes.data), 8 * count, False))
+            ranges.append((self._host(join(packet, 4), 8 * count, Rights.READ), 8 * count, False))
         for (nbytes, rights), address in zip(image.buffers, words):
             if rights & READ:
                 cells = self.space.access(address, nbytes, Rights.READ)
@@ -200,50 +215,53 @@ class RefExecutor(EmulatedQueue):
         self.races.access(self.name, what, ranges)
         values = tuple(words[len(image.buffers) :])
         try:
-            image.program(buffers, values, tuple(packet[6:9]), tuple(packet[9:12]))
+            self._launch(image, buffers, values, tuple(packet[6:9]), tuple(packet[9:12]))
         except (TGError, DeviceError) as error:
             raise PacketFault(f"{self._place()}: {error}") from error
 
+    def _arguments(self, address: int, count: int) -> list[int]:
+        """Return the arguments of a kernel, out of the cache where it has them."""
+        data = self.space.access(address, 8 * count, Rights.READ).tobytes()
+        if self._argument_cache.setdefault(address, data) != data:
+            raise PacketFault(
+                f"{self._place()}: the arguments at {address:#x} were read before they changed, "
+                "and no BARRIER came since"
+            )
+        words: list[int] = np.frombuffer(data, np.int64).tolist()
+        return words
+
+    def _launch(
+        self,
+        image: Image,
+        buffers: list[Any],
+        values: tuple[int, ...],
+        global_size: tuple[int, ...],
+        local_size: tuple[int, ...],
+    ) -> None:
+        image.program(buffers, values, global_size, local_size)
+
     def _copy(self, packet: list[int]) -> None:
-        nbytes = _wide(packet, 5)
-        if planted("copy cut"):
-            nbytes -= 1
-        target = self.space.access(_wide(packet, 1), nbytes, Rights.WRITE)
-        source = self.space.access(_wide(packet, 3), nbytes, Rights.READ)
+        nbytes = join(packet, 5)
+        if nbytes == 0:
+            raise PacketFault(f"{self._place()}: COPY of no bytes")
+        target = self.space.access(join(packet, 1), nbytes, Rights.WRITE)
+        source = self.space.access(join(packet, 3), nbytes, Rights.READ)
         ends = [(int(source.ctypes.data), nbytes, False), (int(target.ctypes.data), nbytes, True)]
         self.races.access(self.name, f"copy, packet {self.packets}", ends)
-        target[:] = source
-
-    def _barrier(self, packet: list[int]) -> None:
-        pass
+        for start in range(0, nbytes, PIECE):
+            piece = slice(start, min(start + PIECE, nbytes))
+            # Pages that nobody wrote take no memory; large copies shall leave them so.
+            if nbytes <= PIECE or not np.array_equal(target[piece], source[piece]):
+                target[piece] = source[piece]
 
     def _wait(self, packet: list[int]) -> None:
-        signal = self._host(_wide(packet, 1), 8, Rights.READ)
-        self.races.acquire(self.name, signal, self._signed(_wide(packet, 3)))
+        signal = self._host(join(packet, 1), 8, Rights.READ)
+        self.races.acquire(self.name, signal, self._signed(join(packet, 3)))
 
-    def _time(self, packet: list[int]) -> None:
-        now = time.perf_counter_ns()
-        if planted("timestamps swapped"):
-            now = (1 << 62) - now
-        self.space.set_word(_wide(packet, 1), 8, now)
+    def _clock(self) -> int:
+        return time.perf_counter_ns()
 
     def _store(self, packet: list[int]) -> None:
-        address, value = _wide(packet, 1), _wide(packet, 3)
-        if planted("lost store"):
-            return
+        address, value = join(packet, 1), join(packet, 3)
         self.races.release(self.name, self._host(address, 8, Rights.WRITE), self._signed(value))
         self.space.set_word(address, 8, value & (1 << self.bits) - 1)
-
-    _HANDLERS: ClassVar[dict[Opcode, Callable[[RefExecutor, list[int]], None]]] = {
-        Opcode.INDIRECT: _indirect,
-        Opcode.EXEC: _exec,
-        Opcode.COPY: _copy,
-        Opcode.BARRIER: _barrier,
-        Opcode.WAIT: _wait,
-        Opcode.TIME: _time,
-        Opcode.STORE: _store,
-    }
-
-
-def _wide(packet: list[int], at: int) -> int:
-    return packet[at] | packet[at + 1] << 32

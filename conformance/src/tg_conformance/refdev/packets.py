@@ -9,7 +9,7 @@ low one first.
 | `INDIRECT` | address, words | executes the packets at an address; not inside of another one |
 | `EXEC` | image, bytes, arguments, 3 global sizes, 3 local sizes | launches a kernel |
 | `COPY` | destination, source, bytes (64 bits) | copies |
-| `BARRIER` | | makes earlier writes visible |
+| `BARRIER` | | forgets what is cached of arguments: the host may have changed them |
 | `WAIT` | address, value (64 bits) | waits until the word there is at least the value |
 | `TIME` | address | writes the clock, 64 bits in ns |
 | `STORE` | address, value (64 bits) | writes a word |
@@ -34,7 +34,7 @@ from tg_core.backend import InterpreterProgram, PacketFault, to_dtype
 if TYPE_CHECKING:
     from tg_core.backend import ProgramInfo
 
-__all__ = ["LENGTHS", "Image", "Opcode", "header", "pack_image", "unpack_image"]
+__all__ = ["LENGTHS", "Image", "Opcode", "header", "join", "pack_image", "split", "unpack_image"]
 
 
 class Opcode(enum.IntEnum):
@@ -71,6 +71,16 @@ def header(opcode: Opcode) -> int:
     return int(opcode) << 16 | LENGTHS[opcode]
 
 
+def split(value: int) -> tuple[int, int]:
+    """Return the two words of a value of 64 bits."""
+    return value & 0xFFFFFFFF, value >> 32
+
+
+def join(packet: list[int], at: int) -> int:
+    """Return the value of 64 bits whose first word is at a place of a packet."""
+    return packet[at] | packet[at + 1] << 32
+
+
 @dataclass(frozen=True)
 class Image:
     """A kernel as the device sees it."""
@@ -78,6 +88,8 @@ class Image:
     name: str
     buffers: tuple[tuple[int, int], ...]
     """Length in bytes and rights of each."""
+    dtypes: tuple[str, ...]
+    """Of the elements of each buffer."""
     variables: int
     program: InterpreterProgram
 
@@ -109,5 +121,7 @@ def unpack_image(data: bytes) -> Image:
     offsets = range(_HEAD.size, start, _ARGUMENT.size)
     buffers = tuple(_ARGUMENT.unpack_from(data, offset) for offset in offsets)
     text = data[start:]
-    name = json.loads(text)["name"]
-    return Image(name, buffers, variables, InterpreterProgram(name, text))
+    parsed = json.loads(text)
+    name = parsed["name"]
+    dtypes = tuple(parsed["nodes"][number][1] for number in parsed["arguments"][:count])
+    return Image(name, buffers, dtypes, variables, InterpreterProgram(name, text))

@@ -69,8 +69,8 @@ def _levels(verdict: Verdict) -> str:
         counts = [result.count(each) for each in ("passed", "failed", "xfailed", "undeclared")]
         cells = "".join(f"<td>{count or '–'}</td>" for count in counts)
         state, word = ("passed", "yes") if result.reached else ("failed", "no")
-        if result.reached and not counts[0]:
-            state, word = "undeclared", "nothing declared"
+        if not result.applies:
+            state, word = "undeclared", f"needs {result.level.condition}"
         name = f"{escape(result.level.title)}: {escape(result.level.question)}"
         rows.append(
             f'<tr><td>{result.level.number}</td><th class="name">{name}</th>{cells}'

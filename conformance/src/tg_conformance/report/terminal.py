@@ -27,8 +27,8 @@ def print_verdict(verdict: Verdict) -> None:
         counts = [result.count(each) for each in ("passed", "failed", "xfailed", "undeclared")]
         cells = [str(count) if count else "-" for count in counts]
         mark = "[green]yes[/]" if result.reached else "[red]no[/]"
-        if result.reached and not counts[0]:
-            mark = "nothing declared"
+        if not result.applies:
+            mark = f"needs {result.level.condition}"
         levels.add_row(str(result.level.number), result.level.title, *cells, mark)
     console.print(levels)
     for matrix in matrix_of(verdict):

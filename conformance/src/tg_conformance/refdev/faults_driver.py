@@ -1,0 +1,114 @@
+"""What a driver can get wrong. Each function makes a wrong method out of the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg_core.backend import Rights
+
+if TYPE_CHECKING:
+    from tg_conformance.refdev.device import RefAllocator, RefDevice
+    from tg_core.backend import BufferOptions, HCQBuffer, QueueDescription
+
+__all__ = [
+    "at_the_base",
+    "doorbell_of_another_queue",
+    "own_memory",
+    "released_at_once",
+    "remembered_address",
+    "same_memory_again",
+    "silent_sleep",
+]
+
+Method = Callable[..., Any]
+
+
+def doorbell_of_another_queue(right: Method) -> Method:
+    """Let copies ring for kernels."""
+
+    def wrong(self: RefDevice, kind: str, index: int, ring_bytes: int) -> QueueDescription | None:
+        made: QueueDescription | None = right(self, kind, index, ring_bytes)
+        if made is None or kind == "COMPUTE":
+            return made
+        return replace(made, doorbell=self.queue("COMPUTE", 0).doorbell)
+
+    return wrong
+
+
+def silent_sleep(right: Method) -> Method:
+    """Look at no fault."""
+
+    def wrong(self: RefDevice, seconds: float) -> bool:
+        return self.machine.advance()
+
+    return wrong
+
+
+def released_at_once(right: Method) -> Method:
+    """Wait for nobody."""
+
+    def wrong(self: RefAllocator, opaque: HCQBuffer, nbytes: int, options: BufferOptions) -> None:
+        for device in opaque.mapped:
+            device.hcq_allocator.unmap_peer(opaque)
+        opaque.mapped.clear()
+        self.destroy(opaque)
+
+    return wrong
+
+
+def same_memory_again(right: Method) -> Method:
+    """Give out one block of each size over and over."""
+    blocks: dict[tuple[object, int], HCQBuffer] = {}
+
+    def wrong(self: RefAllocator, nbytes: int, options: BufferOptions) -> HCQBuffer:
+        if options.host:
+            made: HCQBuffer = right(self, nbytes, options)
+            return made
+        known = blocks.get((self, nbytes))
+        if known is None:
+            known = blocks[self, nbytes] = right(self, nbytes, options)
+        return known
+
+    return wrong
+
+
+def own_memory(right: Method) -> Method:
+    """Map bytes that look like the peer's, once."""
+
+    def wrong(self: RefAllocator, buffer: HCQBuffer) -> int:
+        if buffer.address == buffer.meta:
+            # Signals and rings: without them nothing would be seen of the rest.
+            address: int = right(self, buffer)
+            return address
+        cells = np.frombuffer(bytes(buffer.host_bytes()), np.uint8).copy()
+        self.device.space.map(buffer.address, cells, Rights.BOTH, "memory of its own")
+        return buffer.address
+
+    return wrong
+
+
+def remembered_address(right: Method) -> Method:
+    """Know memory by its size."""
+    known: dict[tuple[object, int], int] = {}
+
+    def wrong(self: RefAllocator, opaque: HCQBuffer) -> int:
+        if opaque.base.owner is not self.device or opaque.meta == opaque.base.address:
+            address: int = right(self, opaque)
+            return address
+        return known.setdefault((self, opaque.nbytes), right(self, opaque))
+
+    return wrong
+
+
+def at_the_base(right: Method) -> Method:
+    """Drop the offset."""
+
+    def wrong(self: RefAllocator, opaque: HCQBuffer, nbytes: int, offset: int) -> HCQBuffer:
+        view: HCQBuffer = right(self, opaque, nbytes, 0)
+        return view
+
+    return wrong

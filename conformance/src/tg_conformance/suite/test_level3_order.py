@@ -1,0 +1,155 @@
+"""Level 3: random graphs on several queues and devices give one result in every order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tg_conformance.suite.graphs import Graphs, check_contents, expected
+from tg_conformance.suite.queues import batch_of, opened, peers, reseed
+from tg_core import Device
+from tg_core.backend import Capability
+from tg_core.errors import DeviceError
+from tg_core.hcq import QueueName, link_queues, link_submits, queue_of, submits
+
+pytestmark = [pytest.mark.tg_level(3), pytest.mark.tg_needs("QUEUES")]
+
+GROUPS = 8
+"""Tests that the graphs are spread over."""
+FEW, MANY = 16, 2000
+"""Graphs, and those of a thorough run."""
+SCHEDULES = {FEW: 6, MANY: 100}
+"""Orders that each is run in."""
+
+
+@pytest.fixture
+def graphs(tg_device: str) -> Graphs:
+    """Graphs on the device and up to two peers."""
+    return Graphs(tuple(peers(tg_device)))
+
+
+@pytest.fixture
+def count(pytestconfig: pytest.Config) -> int:
+    """How many graphs are to be tried."""
+    return MANY if pytestconfig.getoption("--tg-thorough") else FEW
+
+
+@pytest.mark.tg_core
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_random_graphs(tg_device: str, graphs: Graphs, count: int, group: int) -> None:
+    """A batch gives what its operations give one after the other, whichever queue is ahead."""
+    for seed in range(group, count, GROUPS):
+        graph, start = graphs.draw(seed, 8 + seed % 9), graphs.start(seed)
+        wanted = expected(graph, start)
+        buffers = graphs.buffers(start)
+        linked = link_submits(batch_of(graphs.calls(graph)), {})
+        for schedule in range(SCHEDULES[count]):
+            reseed(tg_device, schedule)
+            for buffer, row in zip(buffers, start):
+                buffer.copyin(row.tobytes())
+            linked.run(buffers)
+            check_contents(f"graph {seed} in order {schedule}", buffers, wanted)
+
+
+@pytest.mark.tg_core
+@pytest.mark.parametrize("seed", range(6))
+def test_batches_follow_each_other(tg_device: str, graphs: Graphs, seed: int) -> None:
+    """Batches that share memory are given without waiting, and come in the order they were given.
+
+    The host looks at one device in between, so that others are behind.
+    """
+    reseed(tg_device, seed)
+    drawn = [graphs.draw(100 * seed + number, 6) for number in range(6)]
+    start = graphs.start(seed)
+    buffers, wanted = graphs.buffers(start), start
+    linked = [link_submits(batch_of(graphs.calls(graph)), {}) for graph in drawn]
+    for turn in range(18):
+        linked[turn % 6].run(buffers)
+        wanted = expected(drawn[turn % 6], wanted)
+        if turn % 5 == 4:
+            opened(graphs.devices[-1]).synchronize()
+    check_contents(f"18 batches, seed {seed}", buffers, wanted)
+
+
+@pytest.mark.tg_core
+@pytest.mark.parametrize("seed", range(4))
+def test_batches_are_dropped_while_in_flight(tg_device: str, graphs: Graphs, seed: int) -> None:
+    """The memory of a batch that nobody holds any more lasts until its devices are done."""
+    reseed(tg_device, seed)
+    start = graphs.start(seed)
+    buffers, wanted = graphs.buffers(start), start
+    for turn in range(10):
+        graph = graphs.draw(50 + turn + 10 * seed, 5)
+        link_submits(batch_of(graphs.calls(graph)), {}).run(buffers)
+        wanted = expected(graph, wanted)
+    check_contents(f"10 dropped batches, seed {seed}", buffers, wanted)
+
+
+@pytest.mark.tg_needs("COPY_QUEUE")
+@pytest.mark.parametrize("seed", range(4))
+def test_copies_on_every_copy_queue(
+    tg_device: str, graphs: Graphs, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies that are spread over all copy queues of a device keep to the order of the data."""
+    numbers = [number for number in range(4) if has_queue(graphs.devices[0], number)]
+    turn = 0
+
+    def spread(call: Any) -> QueueName | None:
+        nonlocal turn
+        queue = queue_of(call)
+        if queue is None or queue.kind != "COPY":
+            return queue
+        turn += 1
+        return QueueName(queue.device, "COPY", numbers[turn % len(numbers)])
+
+    monkeypatch.setattr(submits, "queue_of", spread)
+    reseed(tg_device, seed)
+    graph, start = graphs.draw(900 + seed, 16), graphs.start(seed)
+    buffers = graphs.buffers(start)
+    # nothing that was encoded for one queue may be taken for several, or the other way round
+    link_queues._templates.clear()
+    try:
+        linked = link_submits(batch_of(graphs.calls(graph)), {})
+    finally:
+        link_queues._templates.clear()
+    for run in range(3):
+        for buffer, row in zip(buffers, start):
+            buffer.copyin(row.tobytes())
+        linked.run(buffers)
+        what = f"graph {900 + seed} on {len(numbers)} copy queues, run {run + 1}"
+        check_contents(what, buffers, expected(graph, start))
+
+
+def has_queue(device: str, number: int) -> bool:
+    """Tell whether a device has a copy queue of this number."""
+    try:
+        opened(device).queue("COPY", number)
+    except DeviceError:
+        return False
+    return True
+
+
+@pytest.mark.tg_needs("TIMESTAMPS")
+def test_times_follow_the_order(tg_device: str, graphs: Graphs) -> None:
+    """In one queue, a call ends before the next one begins."""
+    graph = [op for op in graphs.draw(7, 40) if op.kernel and op.target[0] < 3]
+    start = graphs.start(7)
+    buffers = graphs.buffers(start)
+    linked = link_submits(batch_of(graphs.calls(graph)), {}, timed=True)
+    linked.run(buffers, wait=True)
+    times = linked.times()
+    assert len(times) == len(graph), f"{tg_device}: {len(times)} times of {len(graph)} kernels"
+    overlapping = Capability.OVERLAPPING_LAUNCHES in Device[tg_device].capabilities
+    for number, (begin, end) in enumerate(times):
+        assert begin <= end, f"{tg_device}: kernel {number} begins at {begin} and ends at {end}"
+        if number and not overlapping:
+            last = times[number - 1][1]
+            assert last <= begin, (
+                f"{tg_device}: kernel {number} begins at {begin}, before kernel {number - 1} "
+                f"ends at {last}"
+            )
+    np.testing.assert_array_equal(
+        np.stack([buffer.numpy() for buffer in buffers]), expected(graph, start)
+    )
