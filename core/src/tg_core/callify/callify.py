@@ -10,6 +10,7 @@ from __future__ import annotations
 from tg_core.config import SPEC
 from tg_core.uop.graph import toposort
 from tg_core.uop.ops import AddrSpace, BufferArg, CallInfo, Ops, ParamArg, UOp
+from tg_core.uop.passes import verified
 
 
 def _is_input(node: UOp) -> bool:
@@ -66,4 +67,5 @@ def callify(sink: UOp) -> UOp:
                 Ops.BUFFER, (), BufferArg(-1 - declared, arg.dtype, arg.size, arg.device)
             )
             declared += 1
-    return UOp.call(sink.substitute(replaced), *arguments, info=CallInfo())
+    body = verified("callify", "tensor", sink.substitute(replaced))
+    return UOp.call(body, *arguments, info=CallInfo())

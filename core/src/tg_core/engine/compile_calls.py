@@ -8,6 +8,7 @@ from tg_core.codegen import compile_program
 from tg_core.device import Device
 from tg_core.hcq.arguments import call_device
 from tg_core.uop.ops import Ops, UOp
+from tg_core.uop.passes import verified
 
 
 def compile_calls(linear: UOp) -> UOp:
@@ -28,4 +29,4 @@ def compile_calls(linear: UOp) -> UOp:
                 programs[kernel, device] = program
             call = call.replace(src=(program, *call.src[1:]))
         calls.append(call)
-    return linear.replace(src=tuple(calls))
+    return verified("compile-calls", "calls", linear.replace(src=tuple(calls)))

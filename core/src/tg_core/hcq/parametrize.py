@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tg_core.hcq.arguments import base_of
 from tg_core.uop.ops import Ops, ParamArg, UOp
+from tg_core.uop.passes import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -63,7 +64,8 @@ def parametrize(
                     new = done[argument] = _with_base(argument, base, parameter)
                 src.append(new)
             calls.append(UOp(Ops.CALL, tuple(src), call.arg))
-    return UOp(Ops.LINEAR, tuple(calls)), list(numbering.slots)
+    linear = verified("parametrize", "calls", UOp(Ops.LINEAR, tuple(calls)))
+    return linear, list(numbering.slots)
 
 
 def _with_base(argument: UOp, base: UOp, new: UOp) -> UOp:

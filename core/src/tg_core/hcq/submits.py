@@ -29,6 +29,7 @@ from tg_core.hcq.enqueue import QueueName, has_queues, queue_of
 from tg_core.plugins import Capability
 from tg_core.plugins.dispatch import device_matcher
 from tg_core.uop.ops import Ops, ParamArg, UOp
+from tg_core.uop.passes import verified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -271,9 +272,10 @@ class _Builder:
 
 def _hooked(devices: tuple[str, ...], linears: list[UOp]) -> tuple[UOp, ...]:
     """Let the devices' own rules change the submits."""
-    sink = UOp(Ops.SINK, tuple(linears))
+    sink = verified("schedule-submits", "queue", UOp(Ops.SINK, tuple(linears)))
     for device in devices:
         rules = device_matcher(Device[device], "pm_batch")
         if rules is not None:
-            sink = rules.rewrite(sink, Device[device]) or sink
+            changed = rules.rewrite(sink, Device[device]) or sink
+            sink = verified(f"pm_batch of {device}", "queue", changed)
     return sink.src

@@ -23,7 +23,8 @@ from tg_core.support.source_digest import source_digest
 from tg_core.support.trace import span
 from tg_core.uop.graph import toposort
 from tg_core.uop.ops import CallInfo, KernelInfo, Ops, UOp
-from tg_core.uop.record import recorded_pass, recorded_section
+from tg_core.uop.passes import run_pass
+from tg_core.uop.record import recorded_section
 from tg_core.uop.serialize import dump_uop, load_uop
 from tg_core.uop.sizes import static_size
 
@@ -105,17 +106,19 @@ def _disk_key(body: UOp, default_device: str | None) -> bytes:
 def _schedule(body: UOp, default_device: str | None) -> UOp:
     count = len(body.src)
     with recorded_section("schedule", f"{count} result{'s' * (count != 1)}") as section:
-        root = recorded_pass("prepare-graph", body, prepare_graph, body)
-        root = recorded_pass("drop-dead-writes", root, drop_dead_writes, root)
+        root = run_pass("prepare-graph", "tensor", body, prepare_graph, body)
+        root = run_pass("drop-dead-writes", "tensor", root, drop_dead_writes, root)
         order = toposort((root,), enter_calls=False)
         device = _main_device(order, default_device)
         facts = collect_facts(order, _most_reads(device))
         chosen = choose_materialized(order, facts, _has_row_kernels(device))
-        root = recorded_pass("insert-temporaries", root, insert_temporaries, order, chosen, device)
-        linear = recorded_pass("order-kernels", root, _in_order, root)
+        root = run_pass(
+            "insert-temporaries", "tensor", root, insert_temporaries, order, chosen, device
+        )
+        linear = run_pass("order-kernels", "calls", root, _in_order, root)
         if section is not None:
             section.target = device or ""
-        return recorded_pass("plan-memory", linear, plan_memory, linear)
+        return run_pass("plan-memory", "calls", linear, plan_memory, linear)
 
 
 def _in_order(root: UOp) -> UOp:

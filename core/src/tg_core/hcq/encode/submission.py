@@ -30,6 +30,7 @@ from tg_core.hcq.external import host_storage, number_placeholders, split_fields
 from tg_core.hcq.submits import SLOT, slots_of, timeline_of
 from tg_core.plugins.dispatch import MatcherHook, device_matcher
 from tg_core.uop.ops import KernelInfo, Ops, ParamArg, UOp, graph_rewrite
+from tg_core.uop.passes import verified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,12 +84,14 @@ def submission_program(
         A kernel SINK; for each of its arguments the placeholder, of which the first two are the
         table of inputs and the patches; and what linking writes into structures.
     """
-    body = _Body(submits, placed).sink()
+    body = verified("submission-program", "kernel", _Body(submits, placed).sink())
     for name in submits.devices:
         for hook in _HOOKS:
             rules = device_matcher(Device[name], hook)
             if rules is not None:
-                body = graph_rewrite(body, rules, ctx=Device[name])
+                stage = f"{hook} of {name}"
+                body = graph_rewrite(body, rules, ctx=Device[name], name=stage)
+                verified(stage, "kernel", body)
     body, fields = split_fields(body)
     numbered, placeholders = number_placeholders(body, [table_of("inputs"), table_of("patches")])
     return numbered, placeholders, fields
