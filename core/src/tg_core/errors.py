@@ -14,6 +14,7 @@ __all__ = [
     "DeviceError",
     "DeviceMismatch",
     "DeviceNotFound",
+    "ExchangeError",
     "FileFormatError",
     "FunctionError",
     "GradientError",
@@ -28,6 +29,7 @@ __all__ = [
     "SpecError",
     "StateError",
     "TGError",
+    "UnsupportedModel",
 ]
 
 
@@ -65,6 +67,10 @@ class DeviceNotFound(DeviceError):
 
 class DeviceMismatch(DeviceError):
     """Operands of one operation live on different devices."""
+
+
+class ExchangeError(TGError, BufferError):
+    """Memory that cannot be lent to another library, or taken from one, without a copy."""
 
 
 class OutOfMemory(DeviceError, MemoryError):
@@ -109,3 +115,7 @@ class FileFormatError(TGError, ValueError):
 
 class StateError(TGError, ValueError):
     """A saved state whose names do not fit the model it is loaded into."""
+
+
+class UnsupportedModel(TGError, NotImplementedError):
+    """A model from outside that needs what its importer lacks; the message lists all of it."""

@@ -1,0 +1,143 @@
+"""The node tests that the `onnx` package ships, run on models imported here."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.backend.test.loader import load_model_tests
+
+from tg_core import Tensor
+from tg_core.dtype import dtypes
+from tg_core.errors import TGError
+from tg_core.onnx import load
+from tg_core.onnx.element_types import element_of_array
+
+__all__ = ["Outcome", "all_cases", "cases_of", "compare", "operator_of", "run_case"]
+
+TRAINING = ("ai.onnx.preview.training",)
+RANDOM = ("Bernoulli", "RandomUniformLike", "RandomNormalLike", "RandomUniform", "RandomNormal")
+BFLOAT16_RTOL = 2.0**-6
+"""Two units in the last place, which the package's own runner allows."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case."""
+
+    status: str
+    """`passed`, `failed`, `left_out`, `training` or `sequence`."""
+    reason: str = ""
+
+
+def all_cases() -> list[Any]:
+    """Return every case, in the order of their names; takes some seconds."""
+    found: list[Any] = sorted(load_model_tests(kind="node"), key=_name)
+    return found
+
+
+def cases_of(modules: Iterable[str]) -> list[Any]:
+    """Return the cases of some modules of the package, which is quick."""
+    node = importlib.import_module("onnx.backend.test.case.node")
+    before = len(node._NodeTestCases)
+    for module in modules:
+        importlib.import_module(f"onnx.backend.test.case.node.{module}")
+    return sorted(node._NodeTestCases[before:], key=_name)
+
+
+def _name(case: Any) -> str:
+    return str(case.name)
+
+
+def operator_of(case: Any, by_name: dict[str, str]) -> str:
+    """Return the operator that a case tests; expansions belong to the operator they define."""
+    base = re.sub(r"_expanded(_ver\d+)?$", "", case.name)
+    if base != case.name and base in by_name:
+        return by_name[base]
+    found = [node for node in case.model.graph.node if node.op_type != "Constant"]
+    node = found[0] if found else case.model.graph.node[0]
+    return f"{node.domain}.{node.op_type}" if node.domain else str(node.op_type)
+
+
+def kind_of(case: Any) -> str:
+    """Return `training`, `sequence` or `plain`."""
+    nodes = case.model.graph.node
+    if any(node.domain in TRAINING for node in nodes) or case.name.startswith("test_training_"):
+        return "training"
+    values = [*case.model.graph.input, *case.model.graph.output]
+    if any(value.type.WhichOneof("value") != "tensor_type" for value in values):
+        return "sequence"
+    if any("Sequence" in node.op_type and node.op_type != "ReverseSequence" for node in nodes):
+        return "sequence"
+    return "plain"
+
+
+def run_case(case: Any) -> Outcome:
+    """Run a case and compare its outputs."""
+    ops = {node.op_type for node in case.model.graph.node}
+    try:
+        model = load(case.model)
+    except NotImplementedError as error:
+        return Outcome("left_out", str(error).split("\n", 1)[-1].strip())
+    if ops & set(RANDOM):
+        return Outcome("left_out", "random numbers, which differ by design")
+    for inputs, outputs in case.data_sets:
+        names = [value.name for value in case.model.graph.input]
+        try:
+            results = model(dict(zip(names, map(decoded, inputs), strict=False)))
+            expected = [decoded(output) for output in outputs]
+            wrong = compare(list(results.values()), expected, case.rtol, case.atol)
+        except (TGError, AssertionError) as error:
+            return Outcome("failed", f"{type(error).__name__}: {error}")
+        if wrong:
+            return Outcome("failed", wrong)
+    return Outcome("passed")
+
+
+def decoded(data: Any) -> Any:
+    """Return an input or output as arrays."""
+    return onnx.numpy_helper.to_array(data) if isinstance(data, onnx.TensorProto) else data
+
+
+def compare(found: list[Any], wanted: list[Any], rtol: float, atol: float) -> str:
+    """Return the first difference of two lists of outputs, or nothing."""
+    if len(found) != len(wanted):
+        return f"{len(found)} outputs, expected {len(wanted)}"
+    for number, (ours, theirs) in enumerate(zip(found, wanted, strict=True)):
+        if isinstance(theirs, (list, tuple)):
+            wrong = compare(ours, list(theirs), rtol, atol) if ours is not None else "absent"
+        elif ours is None or theirs is None:
+            wrong = "" if ours is theirs else f"{ours!r}, expected {theirs!r}"
+        else:
+            wrong = _difference(ours, np.asarray(theirs), rtol, atol)
+        if wrong:
+            return f"output {number}: {wrong}"
+    return ""
+
+
+def _difference(ours: Tensor, theirs: np.ndarray, rtol: float, atol: float) -> str:
+    element = element_of_array(theirs.dtype)
+    if ours.dtype is not element.dtype:
+        return f"{ours.dtype.name}, expected {element.name}"
+    if ours.shape != theirs.shape:
+        return f"shape {ours.shape}, expected {theirs.shape}"
+    if element.name == "bfloat16":
+        rtol = max(rtol, BFLOAT16_RTOL)
+    wide = dtypes.is_float(element.dtype) and element.dtype is not dtypes.float64
+    values = (ours.float() if wide else ours).numpy()
+    expected = theirs.astype(np.float32) if wide or element.array_name else theirs
+    if np.allclose(values, expected, rtol=rtol, atol=atol, equal_nan=True):
+        return ""
+    with np.errstate(all="ignore"):
+        gap = np.nanmax(np.abs(values.astype(np.float64) - expected.astype(np.float64)))
+    return f"differs by {gap} of {np.nanmax(np.abs(expected.astype(np.float64)))}"
+
+
+def package_version() -> str:
+    """Return the version of the package."""
+    return str(onnx.__version__)
