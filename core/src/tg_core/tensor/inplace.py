@@ -57,10 +57,10 @@ class InplaceMethods:
         return self.assign(self ^ x)
 
     def __ilshift__(self: Tensor, x: Any) -> Tensor:
-        return self.assign(self << x)
+        return self.assign(self.lshift(x))
 
     def __irshift__(self: Tensor, x: Any) -> Tensor:
-        return self.assign(self >> x)
+        return self.assign(self.rshift(x))
 
     def __setitem__(self: Tensor, indices: Any, v: Any) -> None:
         """Write `v`, broadcast to the shape of `self[indices]`.

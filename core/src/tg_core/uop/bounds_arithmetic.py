@@ -102,6 +102,8 @@ def truncating_mod(a: int, b: int) -> int:
 def floor_div_bounds(u: UOp) -> Bounds:
     """Bound a // b rounded down."""
     a, b = u.src
+    if is_float_dtype(u.dtype):
+        return UNKNOWN_FLOAT
     low_b, high_b = int(b.vmin), int(b.vmax)
     # a divisor that may be zero gives an unspecified value
     if low_b <= 0 <= high_b:
@@ -117,6 +119,8 @@ def floor_div_bounds(u: UOp) -> Bounds:
 def trunc_div_bounds(u: UOp) -> Bounds:
     """Bound a / b rounded toward zero."""
     a, b = u.src
+    if is_float_dtype(u.dtype):
+        return UNKNOWN_FLOAT
     low_b, high_b = int(b.vmin), int(b.vmax)
     if low_b <= 0 <= high_b:
         return dtype_bounds(u.dtype)
@@ -136,6 +140,8 @@ def _positive_mod(low: int, high: int, low_d: int, high_d: int) -> tuple[int, in
 def floor_mod_bounds(u: UOp) -> Bounds:
     """Bound a % b with the sign of b."""
     a, b = u.src
+    if is_float_dtype(u.dtype):
+        return UNKNOWN_FLOAT
     low_b, high_b = int(b.vmin), int(b.vmax)
     if low_b > 0:
         return _positive_mod(int(a.vmin), int(a.vmax), low_b, high_b)
@@ -149,6 +155,8 @@ def floor_mod_bounds(u: UOp) -> Bounds:
 def trunc_mod_bounds(u: UOp) -> Bounds:
     """Bound a % b with the sign of a."""
     a, b = u.src
+    if is_float_dtype(u.dtype):
+        return UNKNOWN_FLOAT
     if b.vmin <= 0 <= b.vmax:
         return dtype_bounds(u.dtype)
     low_d, high_d = sorted((abs(int(b.vmin)), abs(int(b.vmax))))

@@ -154,8 +154,9 @@ class MathMixin(RoundingMixin):
 
         A negative exponent gives the truncated reciprocal.
         """
-        common = self._commit()._result_dtype(self._commit().dtype, exponent._commit().dtype)
-        common = dtypes.default_int() if common is dtypes.bool else common
+        common = self._result_dtype(self.dtype, exponent.dtype)
+        if common is dtypes.bool or dtypes.is_weak(common):
+            common = dtypes.default_int()
         base, power = self._as(common), exponent._as(common)
         result = self._const(1, common)
         remaining, square = power, base
@@ -166,7 +167,7 @@ class MathMixin(RoundingMixin):
         if dtypes.is_unsigned(common):
             return result
         unit = base.eq(1).where(1, base.eq(-1).where((power & 1).ne(0).where(-1, 1), 0))
-        return (power < 0).where(unit, result)
+        return (power < 0).where(unit._as(common), result)
 
     def logaddexp(self, other: Any) -> Self:
         """Return `log(exp(self) + exp(other))` without overflow."""
