@@ -96,9 +96,36 @@ def bench(session: nox.Session) -> None:
 def conformance(session: nox.Session) -> None:
     """Run the conformance suite on what comes with core, or `nox -s conformance -- --device X`."""
     session.install(*PACKAGES)
-    runs = [session.posargs] if session.posargs else [("--device", d) for d in ("CPU", "PYTHON")]
-    for arguments in runs:
-        session.run("tg-conformance", *arguments)
+    ours = [argument for name in ("CPU", "PYTHON", "REF") for argument in ("--device", name)]
+    ours += ["--report", "reports/conformance-{device}.json"]
+    ours += ["--report", "docs/conformance-{device}.html"]
+    session.run("tg-conformance", *(session.posargs or ours))
+
+
+@nox.session
+def orders(session: nox.Session) -> None:
+    """Run 2,000 random graphs in 100 orders each on REF: `reports/conformance-orders.json`."""
+    session.install(*PACKAGES)
+    report = ("--report", "reports/conformance-orders.json")
+    session.run("tg-conformance", "--device", "REF", "--level", "3", "--thorough", *report)
+
+
+@nox.session
+def waits(session: nox.Session) -> None:
+    """Leave out each wait of 150 pairs of batches: `reports/conformance-waits.json`."""
+    session.install(PINS["hatchling"], *PACKAGES)
+    session.env["TG_WAIT_GRAPHS"] = "150"
+    session.env["TG_WAIT_REPORT"] = "reports/conformance-waits.json"
+    session.run("pytest", "conformance/tests/refdev/test_waits.py", "-p", "no:xdist")
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Plant every fault, see that it is caught, and write `reports/planted-faults.md`."""
+    session.install(PINS["hatchling"], *PACKAGES)
+    session.run("python", "conformance/tests/write_planted_faults.py")
+    session.env["TG_ALL_FAULTS"] = "1"
+    session.run("pytest", "conformance/tests/test_reference_faults.py")
 
 
 @nox.session
@@ -114,6 +141,9 @@ def full(session: nox.Session) -> None:
         "judges",
         "proofs",
         "conformance",
+        "orders",
+        "waits",
+        "faults",
         "bench",
     ):
         session.notify(name)

@@ -41,7 +41,7 @@ CAUGHT = {
     "copy size of 32 bits": (COPIES, "more_than_4_gib", "copy of 4294971395 bytes, at 0x1000"),
     "copy backwards": (COPIES, "sizes[64]", "copy of 64 bytes from REF at 0 to REF at 0"),
     "timestamps swapped": (TIMES, "time_is", "a kernel took -"),
-    "clock of microseconds": (TIMES, "no_longer_than", "while the host waited for"),
+    "clock of another unit": (TIMES, "no_longer_than", "while the host waited for"),
     "lost store": (RINGS, "full_ring", "hang: the last run of a batch is not over"),
     "lost wake-up": (ORDER, "random_graphs[0]", "COMPUTE:0: at WAIT for"),
     "wait for equal": (ORDER, "random_graphs[0]", ": at WAIT for"),

@@ -67,3 +67,17 @@ def test_levels(texts: list[str], wanted: list[int]) -> None:
 def test_levels_invalid(text: str) -> None:
     with pytest.raises(pytest.UsageError, match="level"):
         parse_levels([text])
+
+
+def test_devices_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def fake_call(arguments: list[str], env: dict[str, str]) -> int:
+        device = arguments[arguments.index("--tg-device") + 1]
+        seen.append((device, Path(arguments[arguments.index("--tg-report") + 1]).name))
+        return 5 if device == "B" else 0
+
+    monkeypatch.setattr(runner.subprocess, "call", fake_call)
+    devices = ["--device", "A", "--device", "B", "--device", "C"]
+    assert runner.main([*devices, "--report", "of-{device}.json"]) == 5
+    assert seen == [(name, f"of-{name.lower()}.json") for name in "ABC"]

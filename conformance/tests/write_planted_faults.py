@@ -62,7 +62,7 @@ def failure_of(result: dict[str, Any], test: str, message: str) -> tuple[str, st
     for case in result["report"]["failures"]:
         lines = [line for line in case["message"].splitlines() if message in line]
         if test in case["test"] and lines:
-            return case["test"], lines[0].strip().replace("|", "\\|")[:240]
+            return case["test"], lines[0].strip().replace("|", "\\|")[:320]
     raise SystemExit(f"{result['fault']}: not caught: {result['report']['failures']}")
 
 

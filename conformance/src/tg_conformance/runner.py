@@ -23,7 +23,13 @@ def build_parser() -> argparse.ArgumentParser:
         description="Run the conformance suite of tg-core on one backend.",
         epilog="Further arguments go to pytest. The exit code is 0 when nothing failed.",
     )
-    parser.add_argument("--device", required=True, metavar="NAME", help="device type, e.g. CPU")
+    parser.add_argument(
+        "--device",
+        required=True,
+        action="append",
+        metavar="NAME",
+        help="device type, e.g. CPU; may be repeated: one run for each",
+    )
     parser.add_argument("--interface", metavar="NAME", help="interface, e.g. an emulated one")
     parser.add_argument(
         "--level", action="append", default=[], metavar="N", help="level, or levels: 2, 0-2"
@@ -33,7 +39,8 @@ def build_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="FILE",
-        help="write a report; its ending is html, json or xml; may be repeated",
+        help="write a report; its ending is html, json or xml; {device} in its name stands for the "
+        "device; may be repeated",
     )
     parser.add_argument(
         "--expected-failures",
@@ -60,12 +67,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments after the program's name; those of the process where None.
 
     Returns:
-        0 when nothing failed, else pytest's exit code.
+        0 when nothing failed, else the exit code of pytest for the first device that failed.
     """
     options, rest = build_parser().parse_known_args(argv)
+    codes = [run_device(device, options, rest) for device in options.device]
+    return next((code for code in codes if code), 0)
+
+
+def run_device(device: str, options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Run the suite on one device; returns pytest's exit code.
+
+    Args:
+        device: its type.
+        options: of the command line.
+        rest: further arguments of pytest.
+    """
     # given first, so that pytest resolves paths among further arguments after its own settings
     arguments = ["-c", str(SETTINGS), "--rootdir", str(SETTINGS.parent), str(SETTINGS.parent)]
-    arguments += ["-p", "tg_conformance.pytest_plugin", "-q", "--tg-device", options.device]
+    arguments += ["-p", "tg_conformance.pytest_plugin", "-q", "--tg-device", device]
     if any(argument.startswith(("-n", "--numprocesses")) for argument in rest):
         arguments += ["-p", "xdist.plugin"]
     if options.interface is not None:
@@ -75,7 +94,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for level in options.level:
         arguments += ["--tg-level", level]
     for path in options.report:
-        arguments += ["--tg-report", os.path.abspath(path)]
+        named = path.replace("{device}", device.lower())
+        arguments += ["--tg-report", os.path.abspath(named)]
     for names in options.require:
         arguments += ["--tg-require", names]
     if options.thorough:

@@ -14,7 +14,7 @@ from tg_conformance.refdev.faults import plant
 # The helpers of these tests, which importlib mode does not put on the path.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from ref_graphs import recover_all  # found on the path made here
+from recovering import recover_all  # found on the path made here
 
 
 @pytest.fixture(autouse=True)

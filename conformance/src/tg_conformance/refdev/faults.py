@@ -103,7 +103,7 @@ FAULTS = {
     "timestamps swapped": _hardware(
         "the clock runs backwards", "_clock", faults_hardware.backward_clock
     ),
-    "clock of microseconds": _hardware(
+    "clock of another unit": _hardware(
         "the clock counts in another unit than is declared", "_clock", faults_hardware.slow_clock
     ),
     "lost store": _hardware(

@@ -1,0 +1,132 @@
+"""Every wait that batches have is needed, as the race detector finds when it is left out, or is
+implied by others, as the order of the operations shows.
+
+Two batches are given without waiting; in the second one, one wait at a time is left out. Then the
+host writes all buffers, one device after the other, in three orders.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from happens_before import order_of
+from recovering import recover_all
+
+from tg_conformance.refdev.device import MACHINE
+from tg_conformance.suite.graphs import SIZE, Graphs
+from tg_conformance.suite.queues import batch_of
+from tg_core import __version__
+from tg_core.errors import DeviceError
+from tg_core.hcq import Submits, link_queues, link_submits, schedule_submits
+from tg_core.uop.ops import Ops, UOp
+
+GRAPHS = Graphs(("REF", "REF:1", "REF:2"))
+COUNT = int(os.environ.get("TG_WAIT_GRAPHS", "4"))
+"""Pairs of batches; `nox -s waits` tries many."""
+REPORT = os.environ.get("TG_WAIT_REPORT")
+OPERATIONS = 8
+BUFFERS = [(GRAPHS.device_of(n), 4 * SIZE) for n in range(GRAPHS.count)]
+
+
+@pytest.fixture(scope="module")
+def counted() -> Iterator[dict[str, int]]:
+    """Count what becomes of each wait; written where `TG_WAIT_REPORT` says."""
+    counts = {"waits": 0, "found by the detector": 0, "implied by others": 0, "survivors": 0}
+    yield counts
+    if REPORT:
+        record = {"graphs": COUNT, "operations": 2 * OPERATIONS, "seed": 0, **counts}
+        record["versions"] = {"tg-core": __version__, "python": platform.python_version()}
+        Path(REPORT).write_text(json.dumps(record, indent=1) + "\n")
+
+
+def host_order(first: int) -> list[str]:
+    return [GRAPHS.devices[(first + n) % 3] for n in range(3)]
+
+
+def waits_of(made: Submits) -> list[tuple[int, int]]:
+    return [
+        (q, at)
+        for q, linear in enumerate(made.linears)
+        for at, op in enumerate(linear.src)
+        if op.op is Ops.INS and op.arg == "wait"
+    ]
+
+
+def without(made: Submits, q: int, at: int) -> Submits:
+    linears = list(made.linears)
+    linears[q] = linears[q].replace(src=linears[q].src[:at] + linears[q].src[at + 1 :])
+    return replace(made, linears=tuple(linears))
+
+
+def needed(batches: list[tuple[UOp, Submits]]) -> bool:
+    """Tell whether some access follows on none of the order that is left."""
+    return any(order_of(batches, host_order(n), BUFFERS).unordered() for n in range(3))
+
+
+def race_found(calls: list[UOp], cut: Submits | None, start: np.ndarray, first: int) -> bool:
+    """Tell whether the detector minds the two batches, the second one as it is given."""
+
+    def planned(call: UOp, *options: Any) -> Submits:
+        return cut if cut is not None and call is calls[1] else schedule_submits(call, *options)
+
+    failure = ""
+    link_queues._templates.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(link_queues, "schedule_submits", planned)
+        try:
+            buffers = GRAPHS.buffers(start)
+            linked = [link_submits(call, {}) for call in calls]
+            for each in linked:
+                each.run(buffers)
+            for device in host_order(first):
+                for buffer, row in zip(buffers, start):
+                    if buffer.device == device:
+                        buffer.copyin(row.tobytes())
+            for buffer in buffers:
+                buffer.numpy()
+        except DeviceError as error:
+            recover_all()
+            failure = str(error)
+        finally:
+            link_queues._templates.clear()
+    assert not failure or "race on" in failure, failure
+    return bool(failure)
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_every_wait_is_needed_or_implied(seed: int, counted: dict[str, int]) -> None:
+    start = GRAPHS.start(seed)
+    calls = [batch_of(GRAPHS.calls(GRAPHS.draw(2 * seed + n, OPERATIONS))) for n in range(2)]
+    made = [schedule_submits(call) for call in calls]
+    assert not needed(list(zip(calls, made)))
+    MACHINE.reseed(seed)
+    for first in range(3):
+        assert not race_found(calls, None, start, first)
+    for q, at in waits_of(made[1]):
+        cut = without(made[1], q, at)
+        race = any(race_found(calls, cut, start, first) for first in range(3))
+        missed = needed([(calls[0], made[0]), (calls[1], cut)])
+        counted["waits"] += 1
+        counted["found by the detector"] += race
+        counted["implied by others"] += not missed
+        counted["survivors"] += missed and not race
+        assert race == missed, (
+            f"wait {at} of {made[1].queues[q]}: the detector finds {'a' if race else 'no'} race, "
+            f"and the order shows that it is {'needed' if missed else 'implied'}"
+        )
+
+
+def test_waits_were_found_and_implied(counted: dict[str, int]) -> None:
+    if counted["waits"]:
+        assert counted["found by the detector"] > 0
+        assert counted["survivors"] == 0
+        total = counted["found by the detector"] + counted["implied by others"]
+        assert total == counted["waits"]
