@@ -40,7 +40,7 @@ FP8 = {
 """Their names of dtypes, and ours."""
 OTHER_DTYPES: dict[str, tuple[str, frozenset[tuple[str, str]]]] = {
     "positions, counts and Python ints have the default integer dtype": (
-        "arange argmax argmin argsort full nonzero one_hot sort",
+        "arange argmax argmin argsort full max_pool2d_indices nonzero one_hot sort",
         frozenset({("int32", "int64")}),
     ),
     "integers add up in the default integer dtype or their own if wider, and keep their sign": (

@@ -223,6 +223,23 @@ def pooling(average: bool) -> Any:
     return arguments
 
 
+def unpooled(draw: Draw, grad: bool) -> Args:
+    """Return maxima and where they were."""
+    shape = (1, draw(st.integers(1, 2)), draw(st.integers(2, 6)), draw(st.integers(2, 6)))
+    x = draw(tensors(shape, dtype_of(draw, WIDE, grad), unique=True))
+    kernel = draw(st.integers(1, 2))
+    pooled, index = F.max_pool2d(x.view(x.theirs(False)), kernel, return_indices=True)
+    values = tuple(v.item() for v in pooled.flatten())
+    places = tuple(i.item() for i in index.flatten())
+    found = Input(values, tuple(pooled.shape), x.dtype), Input(places, tuple(index.shape), "int64")
+    return found, {"kernel_size": kernel, "output_size": shape}
+
+
+def matrices(draw: Draw, grad: bool) -> Args:
+    shape = (*shape_of(draw, 0, 1, empty=False), draw(st.integers(1, 4)), draw(st.integers(1, 4)))
+    return (draw(tensors(shape, dtype_of(draw, WIDE, grad), -3, 3)),), {}
+
+
 def gathering(source: bool, reduces: tuple[str | None, ...] = (None,)) -> Any:
     """Return a tensor and an index (and values to scatter), and the axis."""
 
@@ -489,6 +506,20 @@ def their_select(function: Callable[..., Any]) -> Callable[..., Any]:
     return counterpart
 
 
+def their_sign(x: Any) -> Any:
+    """Keep NaN, as the array-API standard asks."""
+    return torch.where(x.isnan(), x, torch.sign(x)) if x.is_floating_point() else torch.sign(x)
+
+
+def their_unpool(x: Any, index: Any, **kwargs: Any) -> Any:
+    return F.max_unpool2d(x, index, **kwargs)
+
+
+def checked_qr(parts: Any) -> Any:
+    """Return what QR decompositions share: the product, and that Q is orthonormal."""
+    return parts[0] @ parts[1], parts[0].transpose(-1, -2) @ parts[0]
+
+
 def their_clamp(x: Any, min_: Any = None, max_: Any = None) -> Any:
     return torch.clamp(x, min_, max_)
 
@@ -545,7 +576,7 @@ UNARY = {
     "tanh": (torch.tanh, -4, 4), "asinh": (torch.asinh, -6, 6), "acosh": (torch.acosh, 1.125, 6),
     "atanh": (torch.atanh, -0.875, 0.875), "erf": (torch.erf, -3, 3),
     "sigmoid": (torch.sigmoid, -6, 6), "abs": (torch.abs, -6, 6), "neg": (torch.neg, -6, 6),
-    "square": (torch.square, -6, 6), "sign": (torch.sign, -6, 6),
+    "square": (torch.square, -6, 6), "sign": (their_sign, -6, 6),
     "relu": (F.relu, -6, 6),
 }  # fmt: skip
 FLOAT_UNARY: dict[str, Any] = {
@@ -632,6 +663,10 @@ TABLE: list[tuple[str, Op]] = [
     op("conv_transpose2d", their_conv_transpose, convolution(True), scale=True),
     op("max_pool2d", F.max_pool2d, pooling(False)),
     op("avg_pool2d", F.avg_pool2d, pooling(True)),
+    op("max_pool2d_indices", lambda x, **kw: F.max_pool2d(x, return_indices=True, **kw), pooling(False), ours=lambda x, **kw: x.max_pool2d(return_indices=True, **kw), grad=False),
+    op("max_unpool2d", their_unpool, unpooled, ours=lambda x, i, **kw: x.max_unpool2d(i, **kw)),
+    op("qr", lambda x: checked_qr(torch.linalg.qr(x)), matrices, ours=lambda x: checked_qr(x.qr()), close=30, scale=True, grad=False),
+    op("svd", lambda x: torch.linalg.svdvals(x), matrices, ours=lambda x: x.svd()[1], close=30, scale=True, grad=False),
     op("interpolate", their_interpolate, interpolations, close=5),
     op("scaled_dot_product_attention", F.scaled_dot_product_attention, attention, close=3),
     op("unfold", lambda x, dim, size, step: x.unfold(dim, size, step), shaped(unfolded, 1, empty=False)),
@@ -704,7 +739,6 @@ LEFT_OUT: dict[str, str] = {
     "rand rand_like randint randn randn_like random_bits randperm scaled_uniform threefry uniform",
     "not in PyTorch": "decode_hevc_frame hash image_conv2d image_dot keccak newton_schulz pad_to "
     "quick_gelu rearrange shrink shrink_to",
-    "unique up to signs, or not yet in the table": "max_unpool2d qr svd",
 }
 
 DIFFERENCES: dict[str, str] = {
@@ -712,6 +746,7 @@ DIFFERENCES: dict[str, str] = {
     "an index out of range reads 0 and writes nothing": "gather scatter __getitem__ __setitem__",
     "the first of equal values is found": "argmax argmin sort topk",
     "equal maxima share the gradient": "max_pool2d",
+    "the sign of NaN is NaN": "sign",
 } | {why: ops for why, (ops, _) in OTHER_DTYPES.items()}
 """What is not as in PyTorch on purpose, and where."""
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from tg_core.dtype import dtypes
 from tg_core.errors import GradientError
+from tg_core.tensor.scatter_sums import scatter_sum
 from tg_core.uop.mixin.reduce import accumulation_dtype
 from tg_core.uop.ops import Ops, UOp
 
@@ -132,8 +133,38 @@ def _expand(node: UOp, grad: UOp) -> Gradients:
         for axis, (have, grown) in enumerate(zip(source, node.shape, strict=True))
         if have is not grown and have != grown
     )
-    wide = grad.cast(accumulation_dtype(grad.dtype))
-    return _moved(node, wide._reduce(Ops.ADD, axes, True).cast(grad.dtype))
+    rest, sums = [], []
+    for term in _terms(grad):
+        found = scatter_sum(node, term, axes)
+        sums += [] if found is None else [found]
+        rest += [term] if found is None else []
+    if rest:
+        together = _sum_of(rest) if sums else grad
+        wide = together.cast(accumulation_dtype(grad.dtype))
+        sums.append(wide._reduce(Ops.ADD, axes, True))
+    return _moved(node, _sum_of(sums).cast(grad.dtype))
+
+
+def _sum_of(terms: list[UOp]) -> UOp:
+    """Return the sum of at least one term, from the first to the last."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _terms(grad: UOp) -> list[UOp]:
+    """Return the selections that a gradient is the sum of, or the gradient alone."""
+    terms, waiting = [], [grad]
+    while waiting:
+        term = waiting.pop()
+        if term.op is Ops.ADD:
+            waiting.extend(reversed(term.src))
+        elif term.op is Ops.WHERE:
+            terms.append(term)
+        else:
+            return [grad]
+    return terms
 
 
 def _permute(node: UOp, grad: UOp) -> Gradients:

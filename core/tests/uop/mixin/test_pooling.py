@@ -92,3 +92,13 @@ def test_gradient() -> None:
     x = np.random.default_rng(0).standard_normal((1, 1, 5, 4))
     check_gradient(lambda a: a.max_pool2d((2, 2), 1), x)
     check_gradient(lambda a: a.avg_pool2d((3, 2), 2, 1, 1, True), x)
+
+
+def test_ceil_mode_with_a_window_that_exceeds_the_axis() -> None:
+    x = Tensor([[[[1.0, 5.0, 3.0]]]])
+    # the window of reach 5 hangs over by 2, and sees the first and the last value
+    assert value(x.max_pool2d((1, 3), dilation=2, ceil_mode=True)).tolist() == [[[[3.0]]]]
+    with pytest.raises(ShapeError, match="a window of 5 exceeds an axis of 3"):
+        x.max_pool2d((1, 3), dilation=2)
+    with pytest.raises(ShapeError, match="a window of 5 exceeds an axis of 3"):
+        x.max_pool2d((1, 3), dilation=2, stride=1, ceil_mode=True)

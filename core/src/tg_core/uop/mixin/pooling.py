@@ -83,18 +83,18 @@ class PoolingMixin(ScatterMixin):
             self.shape[-spatial:], kernel, steps, gaps, pairs, strict=True
         ):
             reach = gap * (taps - 1) + 1
-            room = static_size(size, name) + before + after - reach
-            if room < 0:
+            length = static_size(size, name)
+            room = length + before + after - reach
+            count = (-(-room // step) if ceil_mode else room // step) + 1
+            # the last window must start inside of the values or of the padding before them
+            if ceil_mode and (count - 1) * step >= length + before:
+                count -= 1
+            if count < 1:
                 raise ShapeError(
                     f"{name}: a window of {reach} exceeds an axis of {size} padded by "
                     f"({before}, {after})"
                 )
-            extra = 0
-            if ceil_mode and room % step:
-                count = -(-room // step) + 1
-                # the last window must start inside of the values or of the padding before them
-                if (count - 1) * step < room + reach - after:
-                    extra = step - room % step
+            extra = max((count - 1) * step - room, 0)
             grown.append((before, after + extra))
         return kernel, steps, gaps, pairs, grown
 
