@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from codegen_kernels import GRID, SIMD, elementwise, kernel, load, loop, param
+import sys
+
+import pytest
+from codegen_kernels import (
+    GRID,
+    SIMD,
+    DescribedTarget,
+    elementwise,
+    kernel,
+    load,
+    loop,
+    param,
+)
 from codegen_samples import SAMPLES
 
-from tg_core.codegen import compile_program, lower_kernel
+from tg_core.codegen import clear_compiled, compile_program, compile_programs, lower_kernel
 from tg_core.codegen.describe_program import name_kernel
 from tg_core.codegen.estimate_work import estimate_work
 from tg_core.config import Context
 from tg_core.dtype import dtypes
+from tg_core.errors import CompileError
+from tg_core.renderer import Target
 from tg_core.uop.ops import KernelInfo, Ops, UOp
 
 
@@ -82,3 +96,38 @@ def test_another_target_or_setting_is_another_program() -> None:
     with Context(NOOPT=1):
         assert compile_program(sink, SIMD) is not program
     assert [n.op for n in program.src] == [Ops.SINK, Ops.LINEAR, Ops.SOURCE, Ops.BINARY]
+
+
+class _Refusing(DescribedTarget):
+    """A target whose compiler refuses one kernel; a source is the kernel's name."""
+
+    def render(self, name: str, linear: UOp) -> str:
+        del linear
+        return name
+
+    def compile(self, source: str) -> bytes:
+        if source.startswith("E_96_"):
+            raise CompileError("refused")
+        return source.encode()
+
+
+def sized(*sizes: int) -> list[UOp]:
+    return [elementwise(add_one, n, dtypes.int32, output=dtypes.int32) for n in sizes]
+
+
+def test_many_kernels_are_compiled_as_each_alone() -> None:
+    clear_compiled()
+    kernels = sized(32, 48, 32, 80)
+    programs = compile_programs([(k, SIMD) for k in kernels])
+    assert programs[0] is programs[2]
+    assert [compile_program(k, SIMD) for k in kernels] == programs
+    assert compile_programs([]) == []
+
+
+def test_a_refused_kernel_among_many_is_an_error() -> None:
+    clear_compiled()
+    target = _Refusing(device_type="TEST", name="REFUSING", target=Target("simd"))
+    before = sys.getswitchinterval()
+    with pytest.raises(CompileError, match="refused"):
+        compile_programs([(k, target) for k in sized(32, 96, 80)])
+    assert sys.getswitchinterval() == before

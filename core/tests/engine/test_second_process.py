@@ -32,7 +32,7 @@ def counted(module, name, what):
 
 counted(schedule, "_schedule", "schedules")
 counted(compiling, "run_pipeline", "pipelines")
-counted(compiling, "_compile", "compiles")
+counted(compiling, "_finish", "compiles")
 
 from tg_core import Tensor, TinyJit, Variable, function
 

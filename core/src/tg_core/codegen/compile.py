@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Final
 
 from tg_core.codegen.describe_program import describe_program, name_kernel
 from tg_core.codegen.disk_programs import load_compiled, store_compiled
@@ -16,8 +17,14 @@ from tg_core.uop.ops import Ops, UOp
 from tg_core.uop.record import recorded_section
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Future
+
     from tg_core.renderer import Renderer
-    from tg_core.uop.record import Section
+
+_WORKERS: Final = 4
+"""Threads that wait for compilers."""
+_SWITCH_SECONDS: Final = 5e-4
 
 _compiled: dict[tuple[bytes, str, object], UOp] = {}
 
@@ -49,32 +56,98 @@ def compile_program(sink: UOp, renderer: Renderer) -> UOp:
     Raises:
         CompileError: the kernel cannot be lowered or compiled for this target.
     """
-    normal, state = normalize_kernel(sink), codegen_state()
-    key = (normal.key, renderer.key, state)
-    found = _compiled.get(key)
-    if found is None:
-        with span("load program", "load"):
-            found = load_compiled(normal, renderer, state)
-        if found is None:
-            name = name_kernel(normal)
-            with span(name, "compile"), recorded_section("kernel", name) as section:
-                found = _compile(normal, renderer, section)
-            store_compiled(normal, renderer, state, found)
-        _compiled[key] = found
-        if DEBUG.value >= 3:
-            show_program(found, renderer, DEBUG.value)
-    return found
+    return compile_programs([(sink, renderer)])[0]
 
 
-def _compile(sink: UOp, renderer: Renderer, section: Section | None) -> UOp:
-    lowered = lower_kernel(sink, renderer)
-    source = renderer.render(lowered.arg.name, lowered.src[1])
-    if section is not None:
-        section.target, section.source = renderer.name, source
-        section.assembly = assembly_of(source, renderer)
-    binary = renderer.compile(source)
-    parts = (UOp(Ops.SOURCE, (), source), UOp(Ops.BINARY, (), binary))
-    return UOp(Ops.PROGRAM, (*lowered.src, *parts), lowered.arg)
+def compile_programs(kernels: Sequence[tuple[UOp, Renderer]]) -> list[UOp]:
+    """Return the PROGRAM of each kernel, see `compile_program`; the compilers of the targets work
+    in other threads, while the next kernels are lowered in this one.
+
+    Args:
+        kernels: kernels with their targets.
+
+    Raises:
+        CompileError: a kernel cannot be lowered or compiled for its target.
+    """
+    state = codegen_state()
+    wanted = [_Wanted(normalize_kernel(sink), renderer, state) for sink, renderer in kernels]
+    missing: dict[tuple[bytes, str, object], _Wanted] = {}
+    for one in wanted:
+        if one.key not in _compiled and one.key not in missing:
+            with span("load program", "load"):
+                found = load_compiled(one.normal, one.renderer, state)
+            if found is None:
+                missing[one.key] = one
+            else:
+                _keep(one, found)
+    if len(missing) > 1:
+        _compile_overlapped(list(missing.values()))
+    else:
+        for one in missing.values():
+            one.start()
+            _finish(one)
+    return [_compiled[one.key] for one in wanted]
+
+
+class _Wanted:
+    """A kernel on its way to a program."""
+
+    def __init__(self, normal: UOp, renderer: Renderer, state: object) -> None:
+        self.normal, self.renderer, self.state = normal, renderer, state
+        self.key = normal.key, renderer.key, state
+        self.name = ""
+        self.lowered = normal
+        self.source = ""
+
+    def start(self) -> None:
+        """Lower the kernel and print its source."""
+        self.name = name_kernel(self.normal)
+        with span(self.name, "compile"), recorded_section("kernel", self.name) as section:
+            self.lowered = lower_kernel(self.normal, self.renderer)
+            self.source = self.renderer.render(self.name, self.lowered.src[1])
+            if section is not None:
+                section.target, section.source = self.renderer.name, self.source
+                section.assembly = assembly_of(self.source, self.renderer)
+
+    def compile(self) -> bytes:
+        """Return the binary of the source."""
+        with span(f"{self.name} {self.renderer.name}", "compile"):
+            return self.renderer.compile(self.source)
+
+
+def _finish(one: _Wanted, binary: bytes | None = None) -> None:
+    """Keep the program of a kernel that was started."""
+    code = one.compile() if binary is None else binary
+    parts = (UOp(Ops.SOURCE, (), one.source), UOp(Ops.BINARY, (), code))
+    program = UOp(Ops.PROGRAM, (*one.lowered.src, *parts), one.lowered.arg)
+    store_compiled(one.normal, one.renderer, one.state, program)
+    _keep(one, program)
+
+
+def _keep(one: _Wanted, program: UOp) -> None:
+    _compiled[one.key] = program
+    if DEBUG.value >= 3:
+        show_program(program, one.renderer, DEBUG.value)
+
+
+def _compile_overlapped(missing: list[_Wanted]) -> None:
+    # imported where something is compiled, which most processes do not
+    from concurrent.futures import ThreadPoolExecutor
+
+    # a thread that comes back from native code waits this long for one that runs Python
+    interval = sys.getswitchinterval()
+    pool = ThreadPoolExecutor(_WORKERS, "tg-compile")
+    sys.setswitchinterval(min(interval, _SWITCH_SECONDS))
+    try:
+        binaries: list[Future[bytes]] = []
+        for one in missing:
+            one.start()
+            binaries.append(pool.submit(one.compile))
+        for one, binary in zip(missing, binaries, strict=True):
+            _finish(one, binary.result())
+    finally:
+        sys.setswitchinterval(interval)
+        pool.shutdown(cancel_futures=True)
 
 
 def clear_compiled() -> None:

@@ -4,7 +4,7 @@ target.
 
 from __future__ import annotations
 
-from tg_core.codegen import compile_program
+from tg_core.codegen import compile_programs
 from tg_core.device import Device
 from tg_core.hcq.arguments import call_device
 from tg_core.uop.ops import Ops, UOp
@@ -17,16 +17,15 @@ def compile_calls(linear: UOp) -> UOp:
     Raises:
         CompileError: a kernel does not compile; the message holds its source.
     """
+    wanted = {
+        (call.src[0], call_device(call)): None for call in linear.src if call.src[0].op is Ops.SINK
+    }
+    kernels = [(kernel, Device[device].renderer) for kernel, device in wanted]
+    programs = dict(zip(wanted, compile_programs(kernels), strict=True))
     calls = []
-    programs: dict[tuple[UOp, str], UOp] = {}
     for call in linear.src:
-        kernel = call.src[0]
-        if kernel.op is Ops.SINK:
-            device = call_device(call)
-            program = programs.get((kernel, device))
-            if program is None:
-                program = compile_program(kernel, Device[device].renderer)
-                programs[kernel, device] = program
+        if call.src[0].op is Ops.SINK:
+            program = programs[call.src[0], call_device(call)]
             call = call.replace(src=(program, *call.src[1:]))
         calls.append(call)
     return verified("compile-calls", "calls", linear.replace(src=tuple(calls)))
