@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg_core.device import Device
+from tg_core.device.queues.allocator import HCQAllocator
+from tg_core.device.queues.compiled import HCQCompiled
 from tg_core.hcq.arguments import base_of, call_device
 from tg_core.plugins import Capability
 from tg_core.uop.ops import Ops
@@ -12,7 +14,18 @@ from tg_core.uop.ops import Ops
 if TYPE_CHECKING:
     from tg_core.uop.ops import UOp
 
-__all__ = ["QueueName", "has_queues", "is_host_memory", "queue_of"]
+__all__ = [
+    "STAGING",
+    "QueueName",
+    "device_of",
+    "has_queues",
+    "is_host_memory",
+    "is_staged",
+    "queue_of",
+]
+
+STAGING = "staging"
+"""What the placeholder of staging memory is called: memory of the host, for every device."""
 
 
 class QueueName(NamedTuple):
@@ -41,6 +54,9 @@ def is_host_memory(device: str) -> bool:
 def queue_of(call: UOp) -> QueueName | None:
     """Return the queue that takes a call, None where it is done without queues.
 
+    A call that goes through staging memory counts for the device at its source. Which queue of the
+    kind takes the call is decided when calls are distributed; the number here is 0.
+
     Args:
         call: of a program or a copy.
     """
@@ -48,21 +64,59 @@ def queue_of(call: UOp) -> QueueName | None:
     if body.op is Ops.PROGRAM:
         device = call_device(call)
         return QueueName(device, "COMPUTE", 0) if has_queues(device) else None
-    if body.op is not Ops.COPY:
+    if body.op is not Ops.COPY or 0 in call.src[1].shape:
         return None
+    found = _copying_device(call)
+    if found is None and is_staged(call):
+        found = device_of(call.src[2])
+    return None if found is None else QueueName(found, "COPY", 0)
+
+
+def is_staged(call: UOp) -> bool:
+    """Tell whether a copy goes through staging memory: both ends belong to devices that copy by
+    queues, neither reaches the other, and both can be shown memory of the host.
+    """
+    if _copying_device(call) is not None:
+        return False
+    ends = (device_of(call.src[2]), device_of(call.src[1]))
+    return all(end is not None and _copies(end) and _maps_host(end) for end in ends)
+
+
+def _copying_device(call: UOp) -> str | None:
+    """Return the device whose copy queue reaches both ends of a copy."""
+    target, source = base_of(call.src[1]), base_of(call.src[2])
     # Writing to a peer beats reading from it, so the source pushes where it can.
-    source, destination = (_device_of(call.src[i]) for i in (2, 1))
-    if source is None or destination is None or 0 in call.src[1].shape:
-        return None
-    for device, other in ((source, destination), (destination, source)):
-        opened = Device[device]
-        if Capability.COPY_QUEUE not in opened.capabilities:
-            continue
-        if is_host_memory(other) or Device[other].type == opened.type:
-            return QueueName(device, "COPY", 0)
+    for own, other in ((source, target), (target, source)):
+        name = own.device
+        if isinstance(name, str) and _copies(name) and _reaches(name, other):
+            return name
     return None
 
 
-def _device_of(argument: UOp) -> str | None:
+def _copies(name: str) -> bool:
+    return Capability.COPY_QUEUE in Device[name].capabilities
+
+
+def _maps_host(name: str) -> bool:
+    device = Device[name]
+    if not isinstance(device, HCQCompiled):
+        return False
+    return type(device.hcq_allocator).map_host is not HCQAllocator.map_host
+
+
+def _reaches(name: str, storage: UOp) -> bool:
+    """Tell whether a device with queues can be shown storage."""
+    if not isinstance(storage.device, str):
+        return False
+    device, other = Device[name], Device[storage.device]
+    if device.type == other.type or is_host_memory(storage.device):
+        return True
+    if not isinstance(device, HCQCompiled) or not isinstance(other, HCQCompiled):
+        return False
+    return storage.tag == (STAGING,) or device.reaches(other)
+
+
+def device_of(argument: UOp) -> str | None:
+    """Return the device of storage, None where there are several."""
     device = base_of(argument).device
     return device if isinstance(device, str) else None

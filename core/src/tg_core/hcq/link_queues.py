@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg_core.device import Buffer, BufferOptions
+from tg_core.device.queues.compiled import HCQCompiled
 from tg_core.device.queues.encoder import width
 from tg_core.device.queues.timeline import SHARED
 from tg_core.dtype import dtypes
@@ -28,6 +29,7 @@ from tg_core.hcq.encode import (
     queue_device,
     submission_program,
 )
+from tg_core.hcq.enqueue import STAGING
 from tg_core.hcq.external import HostMemory
 from tg_core.hcq.launch_size import LaunchSize
 from tg_core.hcq.programs import load_program
@@ -223,7 +225,7 @@ class _Linker:
         slot = base.arg.slot
         if slot in self.fixed:
             buffer = self.fixed[slot].ensure_allocated()
-            if buffer.compiled.type == device.type:
+            if isinstance(buffer.compiled, HCQCompiled):
                 return None, device.hcq_allocator.address_of(buffer.opaque) + offset + addend
         source = DeviceStorageInput(self.slots[slot], device, self.fixed.get(slot))
         return self._number((slot, name), source), offset + addend
@@ -246,6 +248,8 @@ class _Linker:
             return answer
         if tag[0] == "timeline":
             return device.timeline.buffer
+        if tag[0] == STAGING:
+            return device.staging
         if tag[0] == "program":
             program: Any = load_program(name, self.template.programs[name, tag[1]])
             self.kept.append(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg_core.device import Buffer, Device, GlobalCounters
@@ -15,17 +16,25 @@ from tg_core.hcq.submits import SLOT
 from tg_core.uop.ops import Ops
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tg_core.device import Program
     from tg_core.hcq.submits import Submits
 
-__all__ = ["DeviceStorageInput", "LinkedSubmits", "QueueInput"]
+__all__ = ["DeviceStorageInput", "LinkedSubmits", "QueueInput", "submitting"]
 
 _GRID = (1, 1, 1)
 
 _submitting = threading.RLock()
 """Held while a device is given work: its timeline has one writer at a time."""
+
+
+@contextmanager
+def submitting(device: HCQCompiled) -> Iterator[None]:
+    """Let no other thread give work to a device."""
+    with _submitting:
+        device.check()
+        yield
 
 
 class DeviceStorageInput(NamedTuple):
@@ -149,18 +158,23 @@ class LinkedSubmits(Dependent):
 
     def times(self) -> list[tuple[float, float]]:
         """Return start and end of each timed call of the last run, in seconds of its device's
-        clock. The devices are idle.
+        clock. The devices are idle. A copy that went in pieces is there from the first to the last
+        of those that its destination made.
         """
         views = dict(zip(self.submits.devices, self._slot_views, strict=True))
         rates = {device.name: device.TICKS_PER_SECOND for device in self.devices}
         step = SLOT // 8
-        return [
-            (
-                views[item.device][item.start * step + 1] / rates[item.device],
-                views[item.device][item.end * step + 1] / rates[item.device],
-            )
-            for item in self.submits.timed
-        ]
+        spans: dict[int, list[tuple[str, float, float]]] = {}
+        for item in self.submits.timed:
+            cells, rate = views[item.device], rates[item.device]
+            start, end = (cells[slot * step + 1] / rate for slot in (item.start, item.end))
+            spans.setdefault(item.call, []).append((item.device, start, end))
+        found = []
+        for pieces in spans.values():
+            last = pieces[-1][0]
+            own = [(start, end) for device, start, end in pieces if device == last]
+            found.append((min(start for start, _ in own), max(end for _, end in own)))
+        return found
 
     def _overlap(self, buffers: Sequence[Buffer]) -> bool:
         """Tell whether two inputs of different slots, or one and fixed storage, share memory."""

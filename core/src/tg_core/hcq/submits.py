@@ -26,13 +26,15 @@ from tg_core.dtype import dtypes
 from tg_core.hcq.arguments import parse_argument
 from tg_core.hcq.dependencies import DependencyTracker, Range
 from tg_core.hcq.enqueue import QueueName, has_queues, queue_of
+from tg_core.hcq.queue_choice import QueueChoice
+from tg_core.hcq.staging import stage_copies
 from tg_core.plugins import Capability
 from tg_core.plugins.dispatch import device_matcher
 from tg_core.uop.ops import Ops, ParamArg, UOp
 from tg_core.uop.passes import verified
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from tg_core.hcq.arguments import Argument
 
@@ -51,6 +53,7 @@ class Timed:
 
     device: str
     call: int
+    """Its number in the batch; the pieces of a copy have the same."""
     start: int
     end: int
 
@@ -76,6 +79,8 @@ class Submits:
 class _Call:
     node: UOp
     queue: QueueName
+    number: int
+    """Of the call in the batch that it comes from."""
     touched: tuple[str, ...]
     """Devices with queues whose memory it uses, its own one first."""
     waits: list[tuple[QueueName, int]] = field(default_factory=list)
@@ -125,19 +130,25 @@ def schedule_submits(call: UOp, aliases: Aliases = (), timed: bool = False) -> S
 
 
 def _calls_of(linear: UOp, shared: Mapping[int, tuple[int, int]]) -> list[_Call]:
-    tracker: DependencyTracker[tuple[QueueName, int]] = DependencyTracker()
-    found = []
-    for tag, node in enumerate(linear.src):
-        queue = queue_of(node)
-        assert queue is not None
+    tracker: DependencyTracker[int] = DependencyTracker()
+    found: list[_Call] = []
+    chosen = QueueChoice()
+    for tag, (number, node) in enumerate(stage_copies(linear)):
+        taking = queue_of(node)
+        assert taking is not None
         arguments, written = _accesses(node)
         ranges = [_range_of(argument, shared) for argument in arguments]
+        producers = tracker.access(ranges, written, tag)
+        size = sum(part.end - part.start for part in ranges)
+        queue = chosen.queue(taking, [found[p].queue for p in producers], size)
         touched = [queue.device, *[str(a.base.device) for a in arguments]]
         own = [device for device in dict.fromkeys(touched) if has_queues(device)]
-        item = _Call(node, queue, tuple(own))
+        item = _Call(node, queue, number, tuple(own))
         latest: dict[QueueName, int] = {}
-        for producer, number in tracker.access(ranges, written, (queue, tag)):
-            latest[producer] = max(latest.get(producer, -1), number)
+        for producer in producers:
+            # they come in no order
+            queued = found[producer].queue
+            latest[queued] = max(latest.get(queued, -1), producer)
         if not _overlaps(queue):
             latest.pop(queue, None)
         item.waits = list(latest.items())
@@ -160,8 +171,12 @@ def _accesses(node: UOp) -> tuple[list[Argument], list[bool]]:
 
 
 def _range_of(argument: Argument, shared: Mapping[int, tuple[int, int]]) -> Range:
-    slot: int = argument.base.arg.slot
-    memory, start = shared.get(slot, (-1 - slot, 0))
+    memory: Hashable
+    if argument.base.tag is not None:
+        memory, start = (argument.base.tag, argument.base.device), 0
+    else:
+        slot: int = argument.base.arg.slot
+        memory, start = shared.get(slot, (-1 - slot, 0))
     start += argument.offset
     return Range(memory, start, start + argument.size * argument.dtype.itemsize)
 
@@ -187,7 +202,7 @@ class _Builder:
             for tag, item in enumerate(calls):
                 device = item.queue.device
                 start, end = self._new_slot(device), self._new_slot(device)
-                self.timed[tag] = Timed(device, tag, start, end)
+                self.timed[tag] = Timed(device, item.number, start, end)
         self.closing = {device: self._closing_queue(device) for device in self.devices}
 
     def _new_slot(self, device: str) -> int:

@@ -141,7 +141,8 @@ class LinuxPort(OSPort):
         while True:
             try:
                 # drivers give up a call when a signal arrives, and are to be asked again
-                return fcntl.ioctl(fd, request, argument)
+                result: int = fcntl.ioctl(fd, request, argument)
+                return result
             except (InterruptedError, BlockingIOError):
                 continue
 

@@ -4,8 +4,8 @@ from tg_core.device.queues.allocator import HCQAllocator
 from tg_core.device.queues.compiled import HCQCompiled, HCQProgram
 from tg_core.device.queues.encoder import HWQueue, Launch, Stream, Word
 from tg_core.device.queues.memory import HCQBuffer
-from tg_core.support.mmio import MMIOView
 from tg_core.device.queues.timeline import Timeline
+from tg_core.support.mmio import MMIOView
 
 __all__ = [
     "HCQAllocator",

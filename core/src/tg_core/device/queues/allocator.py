@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,8 @@ class HCQAllocator(Allocator):
     | `map_peer`, `unmap_peer` | make memory of another device of the type reachable |
     | `map_host`, `unmap_host` | make memory of this process reachable for queues |
 
-    The host reads and writes through the host's view of the memory, once the device is idle.
+    The host reads and writes through the host's view of the memory, once the device is idle. Where
+    there is no such view, what is read and written goes through staging memory and the copy queue.
     """
 
     device: HCQCompiled
@@ -69,7 +71,9 @@ class HCQAllocator(Allocator):
 
     def alloc(self, nbytes: int, options: BufferOptions) -> HCQBuffer:
         self._release()
-        return self.create(nbytes, options)
+        made = self.create(nbytes, options)
+        made.in_host = options.host
+        return made
 
     def free(self, opaque: HCQBuffer, nbytes: int, options: BufferOptions) -> None:
         # Called by finalizers too, which may find the device where it cannot wait.
@@ -86,19 +90,30 @@ class HCQAllocator(Allocator):
             if not device.lost:
                 device.synchronize()
         for device in opaque.mapped:
-            device.hcq_allocator.unmap_peer(opaque)
+            device.hcq_allocator._unmap(opaque)
         opaque.mapped.clear()
         self.destroy(opaque)
 
     def copyin(self, opaque: HCQBuffer, data: memoryview) -> None:
+        if opaque.host is None:
+            self._staging().copy_in(self.device, opaque, data)
+            return
         self.device.synchronize()
         self.device.host_access(opaque, data.nbytes, True)
         opaque.host_bytes()[: data.nbytes] = data.cast("B")
 
     def copyout(self, data: memoryview, opaque: HCQBuffer) -> None:
+        if opaque.host is None:
+            self._staging().copy_out(self.device, data, opaque)
+            return
         self.device.synchronize()
         self.device.host_access(opaque, data.nbytes, False)
         data[:] = opaque.host_bytes()[: data.nbytes]
+
+    @staticmethod
+    def _staging() -> Any:
+        # Staging gives batches to queues, and those are made a layer above, which knows this one.
+        return importlib.import_module("tg_core.hcq.host_copies")
 
     def offset(self, opaque: HCQBuffer, nbytes: int, offset: int) -> HCQBuffer:
         return opaque.part(offset, nbytes)
@@ -116,5 +131,20 @@ class HCQAllocator(Allocator):
             return opaque.address
         start = opaque.mapped.get(self.device)
         if start is None:
-            start = opaque.mapped[self.device] = self.map_peer(opaque.base)
+            start = opaque.mapped[self.device] = self._map(opaque.base)
         return start + opaque.address - opaque.base.address
+
+    def _by_host(self, buffer: HCQBuffer) -> bool:
+        """Tell whether a foreign allocation is reached as memory of the host."""
+        return buffer.in_host and buffer.owner.type != self.device.type
+
+    def _map(self, buffer: HCQBuffer) -> int:
+        if self._by_host(buffer):
+            return self.map_host(buffer.host_address, buffer.nbytes)
+        return self.map_peer(buffer)
+
+    def _unmap(self, buffer: HCQBuffer) -> None:
+        if self._by_host(buffer):
+            self.unmap_host(buffer.host_address, buffer.nbytes)
+        else:
+            self.unmap_peer(buffer)

@@ -8,7 +8,7 @@ from collections import deque
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tg_core.device.api import Compiled
+from tg_core.device.api import BufferOptions, Compiled
 from tg_core.device.buffer import Buffer
 from tg_core.device.queues.allocator import HCQAllocator
 from tg_core.device.queues.timeline import Timeline
@@ -17,7 +17,7 @@ from tg_core.errors import DeviceError
 from tg_core.plugins.capability import Capability
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from tg_core.device.queues.memory import HCQBuffer
@@ -110,11 +110,19 @@ class HCQCompiled(Compiled):
     | `image` | the bytes of a loaded kernel, if not those the renderer made |
     | `reset` | drops work in flight after a hang or fault (`Capability.RECOVERY`) |
     | `hang_report` | what the device was doing when nothing moved any more |
+    | `QUEUE_COUNTS` | how many queues of each kind calls are spread over |
+    | `reaches` | whether its queues can be shown the memory of a device of another type |
+    | `STAGING_BYTES` | host memory for copies to devices that it does not reach |
     """
 
     SIGNAL_BITS: ClassVar[int] = 64
     TICKS_PER_SECOND: ClassVar[float] = 1e9
     RING_BYTES: ClassVar[int] = 1 << 16
+    QUEUE_COUNTS: ClassVar[Mapping[str, int]] = {"COMPUTE": 1, "COPY": 1}
+    STAGING_BYTES: ClassVar[int] = 128 << 20
+    STAGING_SLOTS: ClassVar[int] = 2
+    EMULATED_STAGING_BYTES: ClassVar[int] = 4 << 20
+    """The same where nothing is gained by large pieces."""
 
     def __init__(self, request: Any) -> None:
         super().__init__(request)
@@ -123,6 +131,9 @@ class HCQCompiled(Compiled):
         self._timeline: Timeline | None = None
         self._queues: dict[tuple[str, int], QueueDescription] = {}
         self._in_flight: deque[tuple[int, object]] = deque()
+        self._staging: Buffer | None = None
+        self.kept_links: dict[object, Any] = {}
+        """Batches that core itself uses again and again, linked for this device."""
 
     @property
     def hcq_allocator(self) -> HCQAllocator:
@@ -141,6 +152,31 @@ class HCQCompiled(Compiled):
         if self._timeline is None:
             self._timeline = Timeline(self, self.SIGNAL_BITS)
         return self._timeline
+
+    def reaches(self, other: HCQCompiled) -> bool:
+        """Tell whether queues of this device can be shown memory of another one, which is not in
+        the host: `map_peer` is called for it then.
+        """
+        return other.type == self.type
+
+    @property
+    def staging_bytes(self) -> int:
+        """How much memory `staging` is."""
+        records = self.catalog.interfaces(self.type)
+        emulated = any(r.emulated and r.name == self.interface_name for r in records)
+        return min(self.STAGING_BYTES, self.EMULATED_STAGING_BYTES if emulated else 1 << 62)
+
+    @property
+    def staging(self) -> Buffer:
+        """Memory of the host for what goes through it in pieces; made at its first use.
+
+        Batches that use it are ordered like those that use any other memory of the device.
+        """
+        if self._staging is None:
+            options = BufferOptions(host_access=True, host=True)
+            made = Buffer(self.name, self.staging_bytes, dtypes.uint8, options=options)
+            self._staging = made.allocate()
+        return self._staging
 
     def queue(self, kind: str, index: int) -> QueueDescription:
         """Return the memory of a queue, made at its first use.

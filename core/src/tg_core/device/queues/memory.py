@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tg_core.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -22,9 +24,10 @@ class HCQBuffer:
         host: the same bytes in this process, or None where the host has no view.
         meta: whatever the backend needs to find it again.
         base: the allocation that this is a part of.
+        in_host: whether it is memory of the host, which devices of other types may be shown too.
     """
 
-    __slots__ = ("_base", "address", "host", "mapped", "meta", "nbytes", "owner")
+    __slots__ = ("_base", "address", "host", "in_host", "mapped", "meta", "nbytes", "owner")
 
     def __init__(
         self,
@@ -34,9 +37,10 @@ class HCQBuffer:
         host: memoryview | None = None,
         meta: Any = None,
         base: HCQBuffer | None = None,
+        in_host: bool = False,
     ) -> None:
         self.owner, self.address, self.nbytes = owner, address, nbytes
-        self.host, self.meta = host, meta
+        self.host, self.meta, self.in_host = host, meta, in_host
         # A reference to itself would leave the memory to the collector of cycles.
         self._base = base
         self.mapped: dict[HCQCompiled, int] = {} if base is None else base.mapped
@@ -50,7 +54,17 @@ class HCQBuffer:
     def part(self, offset: int, nbytes: int) -> HCQBuffer:
         """Return `nbytes` bytes from byte `offset` on."""
         host = None if self.host is None else self.host[offset : offset + nbytes]
-        return HCQBuffer(self.owner, self.address + offset, nbytes, host, self.meta, self.base)
+        start = self.address + offset
+        return HCQBuffer(self.owner, start, nbytes, host, self.meta, self.base, self.in_host)
+
+    @property
+    def host_address(self) -> int:
+        """Where it is in this process.
+
+        Raises:
+            DeviceError: the host has no view.
+        """
+        return int(np.frombuffer(self.host_bytes(), np.uint8).ctypes.data)
 
     def host_bytes(self) -> memoryview:
         """Return the bytes in this process.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tg_core.device.api import BufferOptions
 from tg_core.device.buffer import Buffer
-from tg_core.support.mmio import MMIOView
 from tg_core.dtype import dtypes
+from tg_core.support.mmio import MMIOView
 
 if TYPE_CHECKING:
     from tg_core.device.queues.compiled import HCQCompiled

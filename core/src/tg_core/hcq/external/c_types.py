@@ -43,7 +43,7 @@ def dtype_of(kind: type[Any] | None) -> DType:
         return dtypes.uint64
     if not issubclass(kind, _SIMPLE):
         raise CompileError(f"ctypes {kind.__name__}: no number and no pointer")
-    letter: str = kind._type_  # type: ignore[attr-defined]
+    letter: str = kind._type_
     size = ctypes.sizeof(kind)
     if letter == "?":
         return dtypes.bool
