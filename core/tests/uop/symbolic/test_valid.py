@@ -8,6 +8,7 @@ import random
 import pytest
 from uop_fuzz import Generator, Unspecified, evaluate
 
+from tg_core.dtype import dtypes
 from tg_core.uop.ops import Invalid, Ops, UOp, graph_rewrite
 from tg_core.uop.printer import render
 from tg_core.uop.symbolic import symbolic_full
@@ -67,3 +68,13 @@ def test_padding_of_a_convolution() -> None:
         expected = (at - 1) % 6 + (at + 5) // 6 * 100 if 0 < at < 7 else None
         assert evaluate(node, {window: a, tap: b}) == expected
     assert not any(u.op in (Ops.FLOORDIV, Ops.FLOORMOD) for u in node.toposort())
+
+
+def test_a_load_inside_an_index_keeps_its_own_mask() -> None:
+    """The load is done whether the outer mask holds or not."""
+    storage = UOp.param(0, dtypes.int32, (2,))
+    position = masked(r0 < 2, r0)
+    loaded = UOp(Ops.LOAD, (UOp(Ops.INDEX, (storage, position)),)).cast(dtypes.weakint)
+    node = masked(r0 < 2, (loaded + r0) % 8)
+    kept = [n for n in full(node).toposort() if n.op is Ops.INDEX]
+    assert [n.src[1] for n in kept] == [position]

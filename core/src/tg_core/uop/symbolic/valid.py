@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tg_core.dtype import Invalid, dtypes
 from tg_core.uop.bounds_common import dtype_bounds
+from tg_core.uop.graph import toposort, with_sources
 from tg_core.uop.opcodes import Ops
 from tg_core.uop.pattern import PatternMatcher, UPat
 from tg_core.uop.symbolic.linear import int_const, linear_of
@@ -55,6 +56,9 @@ def known_intervals(conditions: list[UOp]) -> Intervals:
 def simplify_under(u: UOp, intervals: Intervals) -> UOp:
     """Simplify an expression where each key of `intervals` lies within its interval.
 
+    What a LOAD reads stays as it is: it is read whether the intervals hold or not, so its own mask
+    must not be taken as implied by theirs.
+
     Args:
         u: the expression.
         intervals: expression to inclusive bounds.
@@ -69,7 +73,7 @@ def simplify_under(u: UOp, intervals: Intervals) -> UOp:
         if replacement is None:
             continue
         target, value, proxy = replacement
-        narrowed = simplify(result.substitute({target: value}))
+        narrowed = simplify(_substitute_outside_loads(result, target, value))
         if proxy is not None:
             narrowed = simplify(narrowed.substitute({proxy: subject}))
         if narrowed is result:
@@ -82,6 +86,22 @@ def simplify_under(u: UOp, intervals: Intervals) -> UOp:
     return result
 
 
+def _is_no_load(u: UOp) -> bool:
+    return u.op is not Ops.LOAD
+
+
+def _substitute_outside_loads(u: UOp, target: UOp, value: UOp) -> UOp:
+    done: dict[UOp, UOp] = {}
+    for node in toposort((u,), _is_no_load):
+        if node is target:
+            done[node] = value
+        elif node.op is Ops.LOAD:
+            done[node] = node
+        else:
+            done[node] = with_sources(node, done)
+    return done[u]
+
+
 def _replacement(
     u: UOp, subject: UOp, number: int, low: int, high: int
 ) -> tuple[UOp, UOp, UOp | None] | None:
@@ -91,7 +111,7 @@ def _replacement(
         The node, its replacement, and the variable that stands for `subject`; None where `u` does
         not contain the subject, or, for a sum, no term of it with coefficient 1 or -1.
     """
-    nodes = set(u.toposort())
+    nodes = set(toposort((u,), _is_no_load))
     proxy: UOp | None = None
     if low == high:
         value = UOp.const(low, subject.dtype)
