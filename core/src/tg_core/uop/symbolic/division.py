@@ -44,15 +44,12 @@ def simplify_floor_div(u: UOp) -> UOp | None:
         return None
     if divisor == 1:
         return x if x.dtype is u.dtype else None
-    form = linear_of(x)
-    if form is None:
+    found = _exact_numerator(u)
+    if found is None:
         return None
-    bounds = exact_bounds(form, u.dtype)
-    if bounds is None:
-        return None
+    form, (low, high) = found
     if divisor < 0:
         return _negate_both(u, form, divisor)
-    low, high = bounds
     if low // divisor == high // divisor:
         return UOp.const(low // divisor, u.dtype)
     quotient, rest = divided(form, divisor)
@@ -69,6 +66,13 @@ def simplify_floor_div(u: UOp) -> UOp | None:
         inner = UOp(Ops.FLOORDIV, (build(rest, x.dtype, like=x), d))
         return build(added(quotient, Linear({inner: 1}, 0)), u.dtype)
     return _divide_rest(u, rest, divisor)
+
+
+def _exact_numerator(u: UOp) -> tuple[Linear, tuple[int, int]] | None:
+    """Write the numerator as a sum, with its bounds; None where its width may wrap."""
+    form = linear_of(u.src[0])
+    bounds = None if form is None else exact_bounds(form, u.dtype)
+    return None if form is None or bounds is None else (form, bounds)
 
 
 def _negate_both(u: UOp, form: Linear, divisor: int) -> UOp | None:
@@ -158,15 +162,12 @@ def simplify_floor_mod(u: UOp) -> UOp | None:
         return None
     if divisor in (1, -1):
         return UOp.const(0, u.dtype)
-    form = linear_of(x)
-    if form is None:
+    found = _exact_numerator(u)
+    if found is None:
         return None
-    bounds = exact_bounds(form, u.dtype)
-    if bounds is None:
-        return None
+    form, (low, high) = found
     if divisor < 0:
         return _negate_modulo(u, form, divisor)
-    low, high = bounds
     if low // divisor == high // divisor:
         return build(Linear(form.terms, form.const - low // divisor * divisor), u.dtype)
     rest = _reduced(form, divisor, u.dtype)

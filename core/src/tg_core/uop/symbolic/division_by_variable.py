@@ -70,21 +70,21 @@ def _below_divisor(rest: Linear, d: UOp) -> bool:
     return False
 
 
-def _taken_apart(u: UOp) -> tuple[Linear, Linear] | None:
-    """Write the numerator as `d * quotient + rest`; a rest that d cannot reach is final.
+def _taken_apart(u: UOp) -> tuple[Linear, Linear, bool] | None:
+    """Write the numerator as `d * quotient + rest`.
 
     Returns:
-        Quotient and rest, or None where d may be zero or negative, or the value may wrap.
+        Quotient, rest, and whether 0 <= rest < d; or None where d may be zero or negative, or the
+        value may wrap.
     """
     x, d = u.src
     if d.vmin <= 0 or u.dtype is not dtypes.weakint:
         return None
     form = Linear({d: 1}, 0) if x is d else linear_of(x)
-    return None if form is None else _split(form, d)
-
-
-def _is_final(rest: Linear, d: UOp) -> bool:
-    return not (rest.terms or rest.const) or _below_divisor(rest, d)
+    if form is None:
+        return None
+    quotient, rest = _split(form, d)
+    return quotient, rest, not (rest.terms or rest.const) or _below_divisor(rest, d)
 
 
 def divide_by_variable(u: UOp) -> UOp | None:
@@ -99,10 +99,10 @@ def divide_by_variable(u: UOp) -> UOp | None:
     found = _taken_apart(u)
     if found is None:
         return None
-    quotient, rest = found
-    x, d = u.src
-    if _is_final(rest, d):
+    quotient, rest, final = found
+    if final:
         return build(quotient, u.dtype)
+    x, d = u.src
     if quotient.terms or quotient.const:
         inner = UOp(Ops.FLOORDIV, (build(rest, x.dtype, like=x), d))
         return build(added(quotient, Linear({inner: 1}, 0)), u.dtype)
@@ -121,10 +121,10 @@ def modulo_by_variable(u: UOp) -> UOp | None:
     found = _taken_apart(u)
     if found is None:
         return None
-    quotient, rest = found
-    x, d = u.src
-    if _is_final(rest, d):
+    quotient, rest, final = found
+    if final:
         return build(rest, u.dtype)
+    x, d = u.src
     if quotient.terms or quotient.const:
         return UOp(Ops.FLOORMOD, (build(rest, x.dtype, like=x), d))
     return None
