@@ -50,6 +50,7 @@ COPY_QUEUES = 2
 class RefDevice(HCQCompiled):
     """A software accelerator: one compute queue, two copy queues, memory of its own."""
 
+    QUEUE_COUNTS = {"COMPUTE": 1, "COPY": COPY_QUEUES}
     RING_BYTES = 4 * 255
     """Not a multiple of the length of a packet: packets begin and are cut at every word."""
 
@@ -67,7 +68,7 @@ class RefDevice(HCQCompiled):
 
     def create_queue(self, kind: str, index: int, ring_bytes: int) -> QueueDescription | None:
         """Make a queue, in memory of the host that the device can reach."""
-        if index >= {"COMPUTE": 1, "COPY": COPY_QUEUES}.get(kind, 0):
+        if index >= self.QUEUE_COUNTS.get(kind, 0):
             return None
         ring = self._shared(ring_bytes // 4, 32)
         read_ptr, write_ptr, doorbell, put_value = (self._shared(1, 64) for _ in range(4))
