@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -50,7 +50,7 @@ COPY_QUEUES = 2
 class RefDevice(HCQCompiled):
     """A software accelerator: one compute queue, two copy queues, memory of its own."""
 
-    QUEUE_COUNTS = {"COMPUTE": 1, "COPY": COPY_QUEUES}
+    QUEUE_COUNTS: ClassVar = {"COMPUTE": 1, "COPY": COPY_QUEUES}
     RING_BYTES = 4 * 255
     """Not a multiple of the length of a packet: packets begin and are cut at every word."""
 
