@@ -142,7 +142,7 @@ def _axis_entry(entry: Any, axis: int, size: sint) -> IndexEntry:
         if isinstance(size, int) and not -size <= entry < size:
             raise IndexingError(f"index: {entry} is out of range for axis {axis} of size {size}")
         return Position(entry + size if entry < 0 else entry)
-    if hasattr(entry, "shape") and hasattr(entry, "vmin"):
+    if hasattr(entry, "vmin") and not entry.shape:
         if entry.vmin < 0 or (isinstance(size, int) and entry.vmax >= size):
             raise IndexingError(
                 f"index: a position in [{entry.vmin}, {entry.vmax}] may be out of range for axis "
