@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,29 @@ def test_encoding_rounds_to_nearest_even(dtype: DType) -> None:
     np.testing.assert_array_equal(decode(got, dtype), decode(want, dtype))
     number = ~np.isnan(values)
     np.testing.assert_array_equal(got[number], want[number])
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_float64_is_rounded_once(dtype: DType) -> None:
+    with np.errstate(invalid="ignore"):
+        # signalling NaNs among the codes
+        known = decode(all_codes(dtype), dtype).astype(np.float64)
+    finite = np.unique(known[np.isfinite(known)])
+    middle = (finite[1:] + finite[:-1]) / 2
+    # nearer to the midpoints than float32 can tell
+    near = [np.nextafter(middle, -np.inf), middle, np.nextafter(middle, np.inf)]
+    edges = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-300, -1e-300, 1e300, -1e300])
+    values = np.concatenate([known, *near, edges])
+    got = np.zeros(len(values), np.uint8 if dtype.bits == 8 else np.uint16)
+    run(
+        elementwise(cast_to(dtype), len(values), dtypes.float64, output=dtype),
+        replace(LEAN_GRID, native_dtypes=LEAN_GRID.native_dtypes | {dtypes.float64}),
+        got,
+        values,
+    )
+    want, number = encode(values, dtype), ~np.isnan(values)
+    np.testing.assert_array_equal(got[number], want[number])
+    np.testing.assert_array_equal(decode(got, dtype), decode(want, dtype))
 
 
 def test_arithmetic_rounds_after_each_operation() -> None:

@@ -12,7 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_core.codegen.decompositions.narrow_float_formats import FORMATS, decode, encode
+from tg_core.codegen.decompositions.narrow_float_formats import (
+    FORMATS,
+    decode,
+    encode,
+    round_to_odd,
+)
 from tg_core.codegen.utils import map_graph, with_sources
 from tg_core.dtype import DType, dtypes
 from tg_core.uop.ops import GroupOp, Ops, UOp
@@ -86,6 +91,8 @@ def store_as_integers(sink: UOp, renderer: Renderer) -> UOp:
         if node.src[0].op is Ops.CONST:
             # rounded here: the constant is mathematical until it has a width
             value = UOp.const(float(node.const_value), dtypes.float32)  # type: ignore[arg-type]  # a cast constant is a number
+        if value.dtype is dtypes.float64:
+            return encode(round_to_odd(value), node.arg)
         return encode(value.cast(dtypes.float32), node.arg)
 
     return map_graph(sink, visit)

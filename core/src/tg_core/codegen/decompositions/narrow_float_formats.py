@@ -104,6 +104,25 @@ def decode(code: UOp, dtype: DType) -> UOp:
     return signed.bitcast(dtypes.float32)
 
 
+def round_to_odd(value: UOp) -> UOp:
+    """Return a float64 as a float32 that a further rounding, to a format of at most 21 bits of
+    mantissa, takes where it would take the float64: toward zero, with the last bit set where
+    something was dropped.
+
+    Args:
+        value: float64.
+    """
+    nearest = value.cast(dtypes.float32)
+    back = nearest.cast(dtypes.float64)
+    # comparisons with NaN are false, so NaN stays what the conversion makes of it
+    below, above = less(back, value), less(value, back)
+    away = choose(less(value, lit(0.0, value)), below, above)
+    bits = nearest.bitcast(dtypes.uint32)
+    one, none = lit(1, bits), lit(0, bits)
+    odd = (bits - choose(away, one, none)) | choose(below | above, one, none)
+    return odd.bitcast(dtypes.float32)
+
+
 def encode(value: UOp, dtype: DType) -> UOp:
     """Return the code nearest to a float32 value, ties to even; NaN stays NaN.
 
