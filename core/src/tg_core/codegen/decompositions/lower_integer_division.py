@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg_core.codegen.decompositions import divide_by_multiplication
 from tg_core.dtype import InvalidType, dtypes
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
 
@@ -122,8 +123,12 @@ _floormod = PatternMatcher([(_operands(Ops.FLOORMOD), truncate_floormod)])
 
 
 def division_rules(renderer: Renderer) -> PatternMatcher:
-    """Return the rules for a target: shifts always, the floor forms where it lacks them."""
+    """Return the rules for a target: shifts always, products where it cannot divide, and the floor
+    forms where it lacks them.
+    """
     rules = _shifts
+    if Ops.CDIV not in renderer.native_ops:
+        rules = rules + divide_by_multiplication.rules
     if Ops.FLOORDIV not in renderer.native_ops:
         rules = rules + _floordiv
     if Ops.FLOORMOD not in renderer.native_ops:
