@@ -166,6 +166,17 @@ PROFILE_FILE = ContextVar(
     "PROFILE_FILE", "tg_trace.json", doc="where the time line is written at exit"
 )
 
+# Tensors over several devices
+RING = ContextVar(
+    "RING", 1, doc="sum over devices in a ring: 0 never, 1 large values on 3 or more, 2 always"
+)
+ALL2ALL = ContextVar(
+    "ALL2ALL", 0, doc="sum parts by direct exchange: 0 never, 1 large values, 2 always"
+)
+ALLREDUCE_CAST = ContextVar(
+    "ALLREDUCE_CAST", 0, doc="1: sums over devices that are cast to a narrower float travel as it"
+)
+
 # What is checked
 SPEC = ContextVar("SPEC", 0, doc="1: verify the IR between passes, 2: at the creation of each node")
 CHECK_OOB = ContextVar("CHECK_OOB", 0, doc="prove every index into storage in bounds")

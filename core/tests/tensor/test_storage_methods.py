@@ -3,19 +3,17 @@
 import pytest
 
 from tg_core.dtype import dtypes
-from tg_core.errors import DeviceError, DTypeError, ShapeError
+from tg_core.errors import DTypeError, ShapeError
 from tg_core.tensor import Tensor
 from tg_core.tensor.storage_methods import strided_base
 from tg_core.uop.ops import Ops, Variable
 
 
-def test_replace_and_several_devices() -> None:
+def test_replace_takes_over_a_graph_of_the_same_shape() -> None:
     x = Tensor([1, 2])
     assert x.replace(Tensor([3, 4])).tolist() == [3, 4]
     with pytest.raises(ShapeError, match="cannot become"):
         x.replace(Tensor([1]))
-    with pytest.raises(DeviceError, match="several devices"):
-        x.shard(("CPU:0", "CPU:1"))
 
 
 def test_strided_views_write_into_their_storage() -> None:

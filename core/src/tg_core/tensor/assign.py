@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 from tg_core.device import Device
 from tg_core.errors import DeviceMismatch, DTypeError, ShapeError
 from tg_core.schedule.graph_facts import is_state
+from tg_core.schedule.shards import bounds_of, multi, replicated, resharded
 from tg_core.schedule.views import contiguous_view
 from tg_core.tensor.registry import live_lock, live_tensors
+from tg_core.tensor.shard_states import expand_live_shards, expanded
 from tg_core.tensor.states import ALIASING, device_type, pending_storage, storage_base
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg_core.tensor.tensor import Tensor
 
 
@@ -21,9 +25,40 @@ def clone_node(node: UOp, device: str | None = None) -> UOp:
     given).
     """
     own = node.device
+    if isinstance(own, tuple) and device is None:
+        return _clone_parts(expanded(node))
     target = Device.require(device or (own if isinstance(own, str) else None))
     value = node if own is None or own == target else node.copy_to(target)
     return pending_storage(value, target)
+
+
+def _clone_parts(value: UOp) -> UOp:
+    """Return a MULTI whose parts each have storage of their own."""
+    devices = value.arg.devices
+    parts = [
+        part if 0 in part.shape else pending_storage(part, device)
+        for part, device in zip(value.src, devices)
+    ]
+    return multi(parts, devices, value.arg.axis)
+
+
+def _rebase_parts(old: Sequence[UOp], new: Sequence[UOp]) -> None:
+    """Let every live tensor over several devices whose parts are views of `old` show `new`."""
+    changed = dict(zip(old, new))
+    for tensor in live_tensors():
+        if tensor.uop.op is not Ops.MULTI:
+            continue
+        parts = [_rebased(part, changed) for part in tensor.uop.src]
+        tensor.uop = multi(parts, tensor.uop.arg.devices, tensor.uop.arg.axis)
+
+
+def _rebased(node: UOp, changed: dict[UOp, UOp]) -> UOp:
+    chain = []
+    base = node
+    while base not in changed and base.op in ALIASING:
+        chain.append(base)
+        base = base.src[0]
+    return _relink(chain, changed[base]) if base in changed else node
 
 
 def _relink(chain: list[UOp], node: UOp) -> UOp:
@@ -102,7 +137,40 @@ def record_write(x: Tensor, value: Tensor) -> None:
     """
     node = _checked_value(x, value)
     with live_lock:
-        _record(x, node)
+        if isinstance(x.uop.device, tuple):
+            expand_live_shards([x])
+            _record_parts(x, expanded(node))
+        else:
+            _record(x, node)
+
+
+def _record_parts(x: Tensor, value: UOp) -> None:
+    """Record a write of a value into the storage of each part of `x`, on the part's device."""
+    target = x.uop
+    devices, axis = target.arg.devices, target.arg.axis
+    if axis is not None:
+        value = resharded(value, devices, axis, bounds_of(target))
+    elif value.op is Ops.MULTI:
+        value = replicated(value)
+    values = value.src if value.op is Ops.MULTI else (value,) * len(devices)
+    bases = [storage_base(part) for part in target.src]
+    if not all(
+        is_state(base) and _is_writable_view(part)
+        for base, part in zip(bases, target.src)
+        if 0 not in part.shape
+    ):
+        x.uop = _clone_parts(multi(values, devices, axis))
+        return
+    written = []
+    for part, base, own in zip(target.src, bases, values):
+        if 0 in part.shape:
+            written.append(base)
+            continue
+        place = _target(part, base)
+        if own.dtype is not place.dtype:
+            own = UOp(Ops.BITCAST, (own,), place.dtype)
+        written.append(base.after(place.store(own)))
+    _rebase_parts(bases, written)
 
 
 def _record(x: Tensor, node: UOp) -> None:

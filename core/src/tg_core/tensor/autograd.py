@@ -8,6 +8,7 @@ from tg_core.dtype import dtypes
 from tg_core.errors import GradientError, ShapeError
 from tg_core.tensor.gradient import compute_gradients
 from tg_core.tensor.registry import live_tensors
+from tg_core.tensor.shard_gradient import is_part_of
 from tg_core.uop.mixin.shape_utils import shape_text
 from tg_core.uop.ops import UOp
 
@@ -66,7 +67,7 @@ class AutogradMethods:
                 raise GradientError(
                     f"gradient: target {position} has dtype {target.dtype.name}, expected a float"
                 )
-            if target.uop not in nodes:
+            if not is_part_of(target.uop, nodes):
                 raise GradientError(
                     f"gradient: target {position} of shape {shape_text(target.shape)} is not a "
                     "part of the graph of this value"
@@ -89,7 +90,7 @@ class AutogradMethods:
         """
         seed = self._seed("backward", gradient)
         nodes = set(self.uop.toposort())
-        params = [t for t in live_tensors() if t.is_param and t.uop in nodes]
+        params = [t for t in live_tensors() if t.is_param and is_part_of(t.uop, nodes)]
         found = compute_gradients(self.uop, seed, [param.uop for param in params])
         for param, grad in zip(params, found, strict=True):
             if grad is None:

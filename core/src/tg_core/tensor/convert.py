@@ -33,6 +33,8 @@ class ConvertMethods:
         """Return the values in row-major order as bytes, computing them if needed."""
         from tg_core.device.storage import buffer_of
 
+        if isinstance(self.uop.device, tuple):
+            return self.to(self.uop.device[0])._host_bytes()
         stored = self.contiguous().realize()
         base = stored.uop.base
         buffer = buffer_of(base)

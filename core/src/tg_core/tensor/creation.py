@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import ConstType, DType, DTypeLike, dtypes, to_dtype
-from tg_core.errors import DeviceError, DTypeError, ShapeError
+from tg_core.errors import DTypeError, ShapeError
 from tg_core.tensor.data import scalar_dtype
 from tg_core.uop.mixin.shape_utils import flatten_args, shape_text
 from tg_core.uop.ops import UOp
@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from tg_core.uop.ops import sint
 
 DeviceLike = str | tuple[str, ...] | None
-
-
-def one_device(name: str, device: DeviceLike) -> str | None:
-    """Return the device, which must not be several.
-
-    Raises:
-        DeviceError: it is a tuple of devices.
-    """
-    if isinstance(device, tuple):
-        raise DeviceError(f"{name}: tensors over several devices are not available yet")
-    return device
 
 
 def checked_shape(name: str, shape: tuple[Any, ...]) -> tuple[sint, ...]:
@@ -68,6 +57,7 @@ class CreationMethods:
         """
         from tg_core.device import new_buffer_uop
         from tg_core.schedule.indexing import greatest_numel, storage_view
+        from tg_core.tensor.sharding import empty_over
 
         sizes = checked_shape("empty", flatten_args(*_head(shape)))
         target = dtypes.default_float() if dtype is None else to_dtype(dtype)
@@ -75,7 +65,9 @@ class CreationMethods:
             raise DTypeError(f"empty: {target.name} has no width, give a concrete dtype")
         if 0 in sizes:
             return cls.const(0, target)._broadcast_to(sizes)
-        buffer = new_buffer_uop(one_device("empty", device), greatest_numel(sizes), target)
+        if isinstance(device, tuple):
+            return cls._from_uop(empty_over(device, None, sizes, target))
+        buffer = new_buffer_uop(device, greatest_numel(sizes), target)
         return cls._from_uop(storage_view(buffer, sizes))
 
     @classmethod
@@ -132,6 +124,10 @@ class CreationMethods:
     ) -> Tensor:
         """Return a tensor of one value, with the shape, dtype and device of self."""
         where = device if device is not None else self.uop.device
+        if isinstance(where, tuple) and device is None:
+            value = type(self).full(self.shape, fill_value, dtype or self.dtype, buffer=False)
+            placed = value.shard_like(self)
+            return placed.clone() if buffer else placed
         return type(self).full(self.shape, fill_value, dtype or self.dtype, where, buffer)
 
     def zeros_like(self: Tensor, **kwargs: Any) -> Tensor:
@@ -146,7 +142,12 @@ class CreationMethods:
         self: Tensor, dtype: DTypeLike | None = None, device: DeviceLike = None
     ) -> Tensor:
         """Return undefined storage with the shape, dtype and device of self."""
+        from tg_core.tensor.sharding import empty_over
+
         where = device if device is not None else self.uop.device
+        if isinstance(where, tuple) and device is None:
+            target = to_dtype(dtype or self.dtype)
+            return self._from_uop(empty_over(where, self.uop, self.shape, target))
         return type(self).empty(*self.shape, dtype=dtype or self.dtype, device=where)
 
     @staticmethod

@@ -9,6 +9,7 @@ from tg_core.errors import GradientError
 from tg_core.tensor.custom import call_gradient
 from tg_core.tensor.gradient_rules import RULES, Rule
 from tg_core.tensor.inline_calls import inline_calls
+from tg_core.tensor.shard_gradient import joined_gradient, with_parts
 from tg_core.uop.mixin.reduce import accumulation_dtype
 from tg_core.uop.ops import Ops, UOp
 
@@ -74,7 +75,7 @@ def compute_gradients(root: UOp, seed: UOp, targets: Sequence[UOp]) -> list[UOp 
         GradientError: an op between root and a target has no derivative.
     """
     root, *targets = inline_calls(UOp.sink(root, *targets)).src
-    path = _path_to(root, targets)
+    path = _path_to(root, with_parts(targets))
     on_path = set(path)
     grads: dict[UOp, UOp] = {}
     of_states: dict[UOp, dict[UOp, UOp]] = {}
@@ -99,4 +100,16 @@ def compute_gradients(root: UOp, seed: UOp, targets: Sequence[UOp]) -> list[UOp 
             if source.op is not Ops.STORE:
                 contribution = _fit(contribution, source)
             _add(grads, source, contribution)
-    return [grads.get(target) for target in targets]
+    readers = _readers(path) if any(target.op is Ops.MULTI for target in targets) else {}
+    return [
+        joined_gradient(target, grads, readers) if target.op is Ops.MULTI else grads.get(target)
+        for target in targets
+    ]
+
+
+def _readers(path: Sequence[UOp]) -> dict[UOp, list[UOp]]:
+    readers: dict[UOp, list[UOp]] = {}
+    for node in path:
+        for source in node.src:
+            readers.setdefault(source, []).append(node)
+    return readers

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from tg_core.dtype import dtypes
 from tg_core.errors import GradientError
 from tg_core.tensor.scatter_sums import scatter_sum
+from tg_core.tensor.shard_gradient import gradients_of_parts
 from tg_core.uop.mixin.reduce import accumulation_dtype
 from tg_core.uop.ops import Ops, UOp
 
@@ -345,6 +346,7 @@ RULES: dict[Ops, Rule] = {
     Ops.CONTIGUOUS_BACKWARD: _contiguous_backward,
     Ops.DETACH: _none,
     Ops.COPY: _copy,
+    Ops.MULTI: gradients_of_parts,
     Ops.AFTER: _after,
     Ops.STORE: _store,
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import DType, DTypeLike, dtypes, to_dtype
 from tg_core.errors import DTypeError, ShapeError
-from tg_core.tensor.creation import DeviceLike, checked_shape, one_device
+from tg_core.tensor.creation import DeviceLike, checked_shape
 from tg_core.uop.mixin.shape_utils import flatten_args, prod, require_int, shape_text
 from tg_core.uop.ops import UOp
 
@@ -100,15 +100,14 @@ class RandomMethods:
 
     @classmethod
     def _draw_bits(cls: type[Tensor], shape: tuple[sint, ...], device: DeviceLike) -> Tensor:
-        """Return new random uint32 values of `shape`."""
+        """Return new random uint32 values of `shape`, on the first device where it is several."""
         from tg_core.device import Device
 
         count = prod(shape)
         if not isinstance(count, int):
             raise ShapeError(f"rand: the shape {shape_text(shape)} must not be symbolic")
-        key, counter = _key_and_counter(
-            Device.require(one_device("rand", device)), (count + 1) // 2
-        )
+        first = device[0] if isinstance(device, tuple) else device
+        key, counter = _key_and_counter(Device.require(first), (count + 1) // 2)
         bits = cls.random_bits(cls._from_uop(key), cls._from_uop(counter), count)
         return bits.reshape(shape)
 
@@ -348,7 +347,11 @@ class RandomMethods:
         drawn = type(self).rand(
             *self.shape, dtype=dtypes.float32, device=self.uop.device, contiguous=False
         )
-        mask = type(self)._kept(drawn >= p, self.uop.device, True)
+        kept = drawn >= p
+        if isinstance(self.uop.device, tuple):
+            mask = kept.shard_like(self).clone()
+        else:
+            mask = type(self)._kept(kept, self.uop.device, True)
         return mask.where(self, 0.0) * (1.0 / (1.0 - p))
 
 

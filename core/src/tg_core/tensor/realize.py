@@ -21,6 +21,7 @@ from tg_core.schedule.prepare_graph import prepare_graph
 from tg_core.tensor.copies import write_through_copies
 from tg_core.tensor.index_checks import check_positions
 from tg_core.tensor.registry import live_lock, live_tensors
+from tg_core.tensor.shard_states import expand_live_shards, parts_of
 from tg_core.tensor.states import is_realized, is_virtual, pending_storage, storage_base
 from tg_core.uop.graph import substitute_many, toposort, with_sources
 from tg_core.uop.ops import Ops, UOp
@@ -45,7 +46,7 @@ def _order(roots: Iterable[UOp]) -> list[UOp]:
 def _outputs(nodes: Sequence[UOp]) -> list[UOp]:
     """Return the nodes that need work, each once."""
     wanted: dict[UOp, None] = {}
-    for node in nodes:
+    for node in parts_of(nodes):
         if is_realized(node) or is_virtual(node):
             continue
         if dtypes.is_weak(node.dtype):
@@ -227,6 +228,7 @@ def realize_tensors(tensors: Sequence[Tensor]) -> None:
 
 def _realize_all(tensors: Sequence[Tensor]) -> None:
     with live_lock:
+        expand_live_shards(tensors)
         pending = Pending([t.uop for t in tensors])
         moves = moves_of_live(pending.replaced())
         if pending.sink is not None:

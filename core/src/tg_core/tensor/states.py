@@ -42,6 +42,8 @@ def has_buffer_identity(node: UOp, after_ok: bool = False) -> bool:
 def is_realized(node: UOp) -> bool:
     """Tell whether a node is, through views, an allocated buffer with no pending writes."""
     base = storage_base(node)
+    if base.op is Ops.MULTI:
+        return base is node and all(is_realized(p) or is_virtual(p) for p in node.src)
     return base.op is Ops.BUFFER and base.arg.slot >= 0
 
 

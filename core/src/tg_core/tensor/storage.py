@@ -14,6 +14,7 @@ from tg_core.tensor.assign import clone_node, record_write
 from tg_core.tensor.copies import write_through_copies
 from tg_core.tensor.realize import Pending, apply_moves, moves_of_live, realize_tensors
 from tg_core.tensor.registry import live_lock
+from tg_core.tensor.shard_states import expand_live_shards
 from tg_core.tensor.states import CREATION_DEVICES, device_type, has_buffer_identity
 from tg_core.uop.ops import Ops, UOp
 
@@ -45,7 +46,8 @@ def to_device(node: UOp, device: str | None) -> UOp:
     own = node.device
     if own is None or own == target:
         return node
-    assert isinstance(own, str)
+    if isinstance(own, tuple):
+        return node.copy_to(target)
     if device_type(own) in CREATION_DEVICES or device_type(target) == "DISK":
         return clone_node(node, target)
     return node.copy_to(target)
@@ -84,6 +86,7 @@ def callify_tensors(tensors: Sequence[Tensor]) -> None:
 
 
 def _callify(tensors: Sequence[Tensor]) -> None:
+    expand_live_shards(tensors)
     pending = Pending([t.uop for t in tensors])
     if pending.sink is not None:
         apply_moves(moves_of_live(pending.replaced(callify(pending.sink))))
@@ -93,6 +96,7 @@ def linear_with_vars(tensors: Sequence[Tensor]) -> tuple[UOp, dict[str, int]]:
     """Return the LINEAR that would compute the tensors, over the parameters of its call, and the
     values of its variables.
     """
+    expand_live_shards(tensors)
     pending = Pending([t.uop for t in tensors])
     if pending.sink is None:
         return UOp(Ops.LINEAR), {}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
-from tg_core.errors import DeviceError, ShapeError
-from tg_core.tensor.creation import one_device
+from tg_core.errors import ShapeError
 from tg_core.tensor.gradient_rules import put_back
 from tg_core.uop.mixin.shape_utils import shape_text
 from tg_core.uop.ops import GroupOp, Ops
@@ -49,13 +48,17 @@ class StorageMethods:
         """
         from tg_core.tensor import storage
 
-        return self._moved(storage.clone(self.uop, one_device("clone", device)))
+        if isinstance(device, tuple):
+            return self.shard(device).clone()
+        return self._moved(storage.clone(self.uop, device))
 
     def to(self: Tensor, device: str | tuple[str, ...] | None) -> Tensor:
         """Return self on `device`: itself when it is there, else a lazy transfer."""
         from tg_core.tensor import storage
 
-        node = storage.to_device(self.uop, one_device("to", device))
+        if isinstance(device, tuple):
+            return self if device == self.uop.device else self.shard(device)
+        node = storage.to_device(self.uop, device)
         return self if node is self.uop else self._moved(node)
 
     def _moved(self: Tensor, node: UOp) -> Tensor:
@@ -133,22 +136,6 @@ class StorageMethods:
         from tg_core.tensor import storage
 
         return storage.as_param(self, slot)
-
-    def shard(self: Tensor, devices: tuple[str, ...], axis: int | None = None) -> Tensor:
-        """Return the tensor split over devices along `axis`, or copied to each.
-
-        Raises:
-            DeviceError: sharding is not available.
-        """
-        raise DeviceError("shard: tensors over several devices are not available yet")
-
-    def shard_(self: Tensor, devices: tuple[str, ...], axis: int | None = None) -> Tensor:
-        """Shard in place; return self."""
-        return self.replace(self.shard(devices, axis))
-
-    def shard_like(self: Tensor, y: Tensor) -> Tensor:
-        """Return self placed as `y` is."""
-        return self.to(self._same_kind(y, "shard_like").device)
 
 
 def strided_base(view: UOp) -> UOp | None:

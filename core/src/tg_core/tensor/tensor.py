@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tg_core.dtype import ConstType, DType, DTypeLike, InvalidType, dtypes, to_dtype
-from tg_core.errors import DeviceError, DTypeError, ShapeError
+from tg_core.errors import DTypeError, ShapeError
 from tg_core.tensor import data as tensor_data
 from tg_core.tensor.autograd import AutogradMethods
 from tg_core.tensor.convert import ConvertMethods
@@ -19,6 +19,7 @@ from tg_core.tensor.inplace import InplaceMethods
 from tg_core.tensor.interop import InteropMethods
 from tg_core.tensor.random import RandomMethods
 from tg_core.tensor.registry import register
+from tg_core.tensor.sharding import ShardingMethods
 from tg_core.tensor.standard import StandardMethods
 from tg_core.tensor.storage_methods import StorageMethods
 from tg_core.uop.mixin import OpMixin
@@ -35,6 +36,7 @@ class Tensor(
     AutogradMethods,
     CustomMethods,
     StorageMethods,
+    ShardingMethods,
     IndexDataMethods,
     InplaceMethods,
     InteropMethods,
@@ -248,7 +250,7 @@ def _placed(node: UOp, device: str | tuple[str, ...] | None, is_node: bool) -> U
     from tg_core.tensor import storage
 
     if isinstance(device, tuple):
-        raise DeviceError("tensor: tensors over several devices are not available yet")
+        return Tensor._from_uop(node).shard(device).uop
     target = Device.require(device)
     if node.device == target or (node.device is None and target == Device.DEFAULT):
         return node

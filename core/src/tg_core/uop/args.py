@@ -46,6 +46,16 @@ class BufferArg:
 
 
 @dataclass(frozen=True)
+class MultiArg:
+    """How the sources of a MULTI, one per device, make up its value: joined along `axis`, or equal
+    copies of it when `axis` is None.
+    """
+
+    axis: int | None
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Dim:
     """Stands in a movement argument for the symbolic entry that is source `index + 1` of the
     node.

@@ -8,6 +8,7 @@ from tg_core.uop.args import (
     Dim,
     Estimates,
     KernelInfo,
+    MultiArg,
     ParamArg,
     ProgramInfo,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "GroupOp",
     "Invalid",
     "KernelInfo",
+    "MultiArg",
     "Ops",
     "ParamArg",
     "PatternMatcher",

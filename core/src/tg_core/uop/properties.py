@@ -24,7 +24,13 @@ def device_of(uop: UOp) -> str | tuple[str, ...] | None:
     if uop.op is Ops.COPY:
         target: str | tuple[str, ...] = uop.arg
         return target
-    if uop.op in (Ops.AFTER, Ops.STORE, Ops.INDEX, Ops.LOAD, Ops.MSELECT):
+    if uop.op is Ops.MULTI:
+        several: tuple[str, ...] = uop.arg.devices
+        return several
+    if uop.op is Ops.MSELECT:
+        devices = uop.src[0].device
+        return devices[uop.arg] if isinstance(devices, tuple) else devices
+    if uop.op in (Ops.AFTER, Ops.STORE, Ops.INDEX, Ops.LOAD):
         return uop.src[0].device
     if uop.op in (Ops.CALL, Ops.SINK, Ops.GROUP, Ops.LINEAR, Ops.PROGRAM):
         return None

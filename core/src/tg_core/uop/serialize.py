@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import DType, Invalid, InvalidType, to_dtype
 from tg_core.errors import FileFormatError
-from tg_core.uop.args import BufferArg, CallInfo, Dim, Estimates, KernelInfo, ParamArg, ProgramInfo
+from tg_core.uop.args import (
+    BufferArg,
+    CallInfo,
+    Dim,
+    Estimates,
+    KernelInfo,
+    MultiArg,
+    ParamArg,
+    ProgramInfo,
+)
 from tg_core.uop.graph import toposort
 from tg_core.uop.opcodes import AddrSpace, AxisType, Ops
 from tg_core.uop.uop import UOp
@@ -23,7 +32,16 @@ if TYPE_CHECKING:
 
 _RECORDS: dict[str, type] = {
     cls.__name__: cls
-    for cls in (BufferArg, CallInfo, Dim, Estimates, KernelInfo, ParamArg, ProgramInfo)
+    for cls in (
+        BufferArg,
+        CallInfo,
+        Dim,
+        Estimates,
+        KernelInfo,
+        MultiArg,
+        ParamArg,
+        ProgramInfo,
+    )
 }
 _ENUMS: dict[str, type[Enum]] = {cls.__name__: cls for cls in (AddrSpace, AxisType)}
 FORMAT = 1

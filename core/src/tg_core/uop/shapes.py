@@ -210,6 +210,26 @@ def _stack(uop: UOp) -> tuple[sint, ...]:
     return (len(uop.src), *uop.src[0].shape)
 
 
+def _multi(uop: UOp) -> tuple[sint, ...]:
+    axis, first = uop.arg.axis, uop.src[0].shape
+    for part in uop.src[1:]:
+        same = len(part.shape) == len(first) and all(
+            a == b or position == axis
+            for position, (a, b) in enumerate(zip(first, part.shape, strict=True))
+        )
+        if not same:
+            raise ShapeError(f"multi: parts of shapes {first} and {part.shape} differ")
+    if axis is None:
+        return first
+    total = sum(part.shape[axis] for part in uop.src)
+    return (*first[:axis], total, *first[axis + 1 :])
+
+
+def _mselect(uop: UOp) -> tuple[sint, ...]:
+    source = uop.src[0]
+    return source.src[uop.arg].shape if source.op is Ops.MULTI else source.shape
+
+
 def _first(uop: UOp) -> tuple[sint, ...]:
     return uop.src[0].shape
 
@@ -246,8 +266,6 @@ _SHAPES: dict[Ops, Callable[[UOp], tuple[sint, ...]]] = {
             Ops.CONTIGUOUS_BACKWARD,
             Ops.DETACH,
             Ops.COPY,
-            Ops.MULTI,
-            Ops.MSELECT,
             Ops.MSTACK,
             Ops.LOAD,
             Ops.AFTER,
@@ -257,6 +275,8 @@ _SHAPES: dict[Ops, Callable[[UOp], tuple[sint, ...]]] = {
     ),
     Ops.INDEX: _index,
     Ops.STACK: _stack,
+    Ops.MULTI: _multi,
+    Ops.MSELECT: _mselect,
     Ops.PARAM: _own,
     Ops.BUFFER: _buffer,
     Ops.BINARY: _binary,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tg_core.dtype import DType, Invalid, dtypes
-from tg_core.uop.args import BufferArg, CallInfo, KernelInfo, ParamArg, ProgramInfo
+from tg_core.uop.args import BufferArg, CallInfo, KernelInfo, MultiArg, ParamArg, ProgramInfo
 from tg_core.uop.opcodes import AxisType, GroupOp, Ops
 
 if TYPE_CHECKING:
@@ -395,6 +395,19 @@ def copy_rule(u: UOp) -> str | None:
     if isinstance(u.arg, tuple) and all(isinstance(d, str) for d in u.arg):
         return None
     return f"argument must be a device, found {u.arg!r}"
+
+
+def multi_rule(u: UOp) -> str | None:
+    """Require one part per device, on that device or on none, and an axis of the parts."""
+    if not isinstance(u.arg, MultiArg) or len(u.arg.devices) != len(u.src):
+        return f"argument must name a device for each of {len(u.src)} parts, found {u.arg!r}"
+    for device, part in zip(u.arg.devices, u.src):
+        if part.device not in (None, device):
+            return f"a part is on {part.device}, expected {device}"
+    axis = u.arg.axis
+    if axis is not None and not 0 <= axis < len(u.shape):
+        return f"axis {axis} is none of shape {u.shape}"
+    return None
 
 
 def mselect_rule(u: UOp) -> str | None:

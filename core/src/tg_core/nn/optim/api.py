@@ -52,10 +52,7 @@ class Optimizer(ABC):
 
     def new_state(self) -> list[Tensor]:
         """Return one tensor of zeros for each parameter, in the dtype that updates use."""
-        return [
-            Tensor.zeros(*tensor.shape, dtype=state_dtype(tensor), device=tensor.device)
-            for tensor in self.params
-        ]
+        return [tensor.zeros_like(dtype=state_dtype(tensor)) for tensor in self.params]
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
