@@ -179,9 +179,9 @@ def simplify_floor_mod(u: UOp) -> UOp | None:
     low, high = rest_bounds
     if low // divisor == high // divisor:
         return build(Linear(rest.terms, rest.const - low // divisor * divisor), u.dtype)
-    found = _without_small_terms(rest, divisor)
-    if found is not None:
-        return _modulo_of_large(u, divisor, *found)
+    parts = _without_small_terms(rest, divisor)
+    if parts is not None:
+        return _modulo_of_large(u, divisor, *parts)
     result = UOp(Ops.FLOORMOD, (build(rest, x.dtype, like=x), d))
     return None if result is u else result
 
