@@ -184,6 +184,7 @@ class Builder:
             found,
             version,
             None if found else proto,
+            {} if found else self.opsets,
         )
         if key in self.functions:
             return node

@@ -18,6 +18,9 @@ FP4_STEPS = (0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0)
 """Halfway between the magnitudes of E2M1. Source: the same, 5.3.3."""
 FP4_MAGNITUDES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
+INFINITY_E5M2, MINUS_INFINITY_E5M2 = 0x7C, 0xFC
+"""Source: OCP 8-bit Floating Point Specification 1.0, table 1."""
+
 
 def element_of_code(code: int) -> ElementType:
     """Return an element type by its number.
@@ -55,42 +58,43 @@ def converted(
 def _to_fp8(x: Tensor, target: ElementType, saturate: bool) -> Tensor:
     top = target.dtype.finite_max
     wide = x if x.dtype in (dtypes.float32, dtypes.float64) else x.float()
+    inside = wide.clip(-top, top).cast(target.dtype)
     if saturate:
-        return wide.clip(-top, top).cast(target.dtype)
-    if target.dtype is not dtypes.fp8e5m2:
-        # no infinity: what is out of range is NaN
-        wide = (wide.abs() > top + _half_step(target)).where(math.nan, wide)
-        inside = wide.clip(-top, top)
-        return inside.cast(target.dtype)
-    return wide.cast(target.dtype)
-
-
-def _half_step(target: ElementType) -> float:
-    """Return half the distance of the two greatest values: less rounds to the greatest."""
+        return inside
+    # what rounds to more than the greatest value is infinite, or NaN where there is no infinity
     mantissa_bits = 7 - target.dtype.exponent_bits
-    top = target.dtype.finite_max
-    return 2.0 ** (math.floor(math.log2(top)) - mantissa_bits) / 2
+    exponent = math.floor(math.log2(top))
+    limit = top + 2.0 ** (exponent - mantissa_bits) / 2
+    ties_away = int(top / 2.0 ** (exponent - mantissa_bits)) % 2 == 1
+    beyond = wide.abs() >= limit if ties_away else wide.abs() > limit
+    if target.dtype is not dtypes.fp8e5m2:
+        return beyond.where(wide.const_like(math.nan).cast(target.dtype), inside)
+    # as bits: arithmetic on fp8 saturates, an infinity would not survive it
+    infinite = (wide < 0).where(MINUS_INFINITY_E5M2, INFINITY_E5M2).cast(dtypes.uint8)
+    return beyond.where(infinite, inside.bitcast(dtypes.uint8)).bitcast(target.dtype)
 
 
 def _to_narrow_int(x: Tensor, target: ElementType) -> Tensor:
     assert target.limits is not None
     low, high = target.limits
     if dtypes.is_float(x.dtype):
-        # floats truncate and keep the low bits, as integers do
-        x = x.cast(dtypes.int32)
+        # out of range is undefined by the standard; its reference gives 0
+        whole = x.cast(dtypes.int32)
+        inside = (whole >= low) & (whole <= high)
+        return inside.where(whole, 0).cast(target.dtype)
     span = high - low + 1
     wide = x.cast(dtypes.int32)
     return ((wide - low) % span + low).cast(target.dtype)
 
 
 def _to_float4(x: Tensor) -> Tensor:
-    """Round to the nearest value, ties to even, and clamp; the type has no NaN."""
+    """Round to the nearest value, ties to even, and clamp; NaN, which the type lacks, gives -0."""
     size = x.abs()
     result = size.const_like(0.0)
     for number, step in enumerate(FP4_STEPS):
         above = size >= step if number % 2 else size > step
         result = above.where(FP4_MAGNITUDES[number + 1], result)
-    return x.isnan().where(FP4_MAGNITUDES[-1], result.copysign(x))
+    return x.isnan().where(-0.0, result.copysign(x))
 
 
 def _to_power(x: Tensor, round_mode: str, saturate: bool) -> Tensor:

@@ -15,7 +15,7 @@ from tg_core.onnx.fold import fold
 from tg_core.onnx.forms import in_form
 from tg_core.onnx.graph import AttributeRef, Body, FunctionKey, Graph, Node
 from tg_core.onnx.registry import Operator
-from tg_core.onnx.standard_functions import standard_defaults, standard_function
+from tg_core.onnx.standard_functions import encoded_node, standard_defaults, standard_function
 from tg_core.onnx.values import Anything, Value
 from tg_core.tensor import Tensor
 
@@ -137,7 +137,7 @@ class Program:
     ) -> list[Anything]:
         body = self.functions.get((node.domain, node.op, node.overload))
         if body is None:
-            body = self._standard(node, inputs)
+            body = self._standard(node, inputs, attributes)
         names = [entry.name for entry in body.graph.inputs]
         if len(inputs) > len(names):
             raise FileFormatError(f"{len(inputs)} inputs, the function has {len(names)}")
@@ -146,9 +146,12 @@ class Program:
         bound = {**body.defaults, **attributes}
         return self.outputs(body.graph, Scope(given, None, bound, scope.depth + 1))
 
-    def _standard(self, node: Node, inputs: list[Anything]) -> Body:
+    def _standard(
+        self, node: Node, inputs: list[Anything], attributes: dict[str, Any]
+    ) -> Body:
+        encoded = encoded_node(node, attributes)
         key = (
-            node.proto.SerializeToString(),
+            encoded,
             node.version,
             tuple(
                 (entry.element.code, entry.shape) if isinstance(entry, Value) else None
@@ -156,8 +159,8 @@ class Program:
             ),
         )
         if key not in self.defined:
-            proto = standard_function(node, inputs)
-            opsets = {node.domain: node.version, **opsets_of(proto.opset_import)}
+            proto = standard_function(node, encoded, inputs)
+            opsets = {**node.opsets, **opsets_of(proto.opset_import)}
             builder = Builder(None, opsets, ())
             body = builder.function(proto, partial=True)
             body = replace(body, defaults={**standard_defaults(node), **body.defaults})

@@ -40,6 +40,8 @@ class Node:
     """The version of its domain."""
     proto: Any = None
     """The encoded node, where its definition is asked for."""
+    opsets: Mapping[str, int] = field(default_factory=dict)
+    """The versions of all domains, in the same case."""
 
     def __str__(self) -> str:
         shown = self.name or ", ".join(filter(None, self.outputs))

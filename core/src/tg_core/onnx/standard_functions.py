@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tg_core.errors import UnsupportedModel
@@ -11,7 +11,7 @@ from tg_core.onnx.graph import Node
 from tg_core.onnx.package import onnx_package
 from tg_core.onnx.values import Anything, Value
 
-__all__ = ["has_standard_function", "standard_defaults", "standard_function"]
+__all__ = ["encoded_node", "has_standard_function", "standard_defaults", "standard_function"]
 
 
 def has_standard_function(domain: str, name: str, version: int) -> bool:
@@ -20,8 +20,36 @@ def has_standard_function(domain: str, name: str, version: int) -> bool:
     return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
 
 
-def standard_function(node: Node, inputs: Sequence[Anything]) -> Any:
+def encoded_node(node: Node, attributes: Mapping[str, Any]) -> bytes:
+    """Return a node encoded with the attributes that it has, in place of references to them.
+
+    Raises:
+        UnsupportedModel: such an attribute is neither a number nor a string.
+    """
+    onnx = onnx_package()
+    proto = onnx.NodeProto()
+    proto.CopyFrom(node.proto)
+    for position in reversed(range(len(proto.attribute))):
+        name = proto.attribute[position].name
+        if not proto.attribute[position].ref_attr_name:
+            continue
+        del proto.attribute[position]
+        if name in attributes:
+            value = attributes[name]
+            if not isinstance(value, (int, float, str, tuple)):
+                raise UnsupportedModel(f"onnx: {node}: attribute {name!r} is no number or string")
+            proto.attribute.append(onnx.helper.make_attribute(name, value))
+    encoded: bytes = proto.SerializeToString()
+    return encoded
+
+
+def standard_function(node: Node, encoded: bytes, inputs: Sequence[Anything]) -> Any:
     """Return the `FunctionProto` that defines an operator for inputs of given types and shapes.
+
+    Args:
+        node: the node.
+        encoded: see `encoded_node`.
+        inputs: its inputs.
 
     Raises:
         UnsupportedModel: the definition does not cover them.
@@ -37,7 +65,6 @@ def standard_function(node: Node, inputs: Sequence[Anything]) -> Any:
         if isinstance(entry, Value):
             kind = onnx.helper.make_tensor_type_proto(entry.element.code, entry.shape)
         types.append(kind.SerializeToString())
-    encoded = node.proto.SerializeToString()
     found = schema.get_context_dependent_function(encoded, types)
     if not found:
         raise UnsupportedModel(f"onnx: {node}: the standard has no definition for these inputs")

@@ -135,5 +135,5 @@ def carried(array: np.ndarray, element: ElementType) -> Value:
         wide = to_numpy(element.dtype)
         assert wide is not None
         return Value(None, array.astype(wide), element=element)
-    bits = np.ascontiguousarray(array).view(f"u{element.dtype.itemsize}")
+    bits = np.ascontiguousarray(array).reshape(array.shape).view(f"u{element.dtype.itemsize}")
     return Value(Tensor(bits).bitcast(element.dtype))

@@ -59,7 +59,9 @@ def loop(
     return (*state, *(_stack(rows) for rows in stacked))
 
 
-def _tensor(value: Anything) -> Tensor:
+def _tensor(value: Anything | Tensor) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
     if not isinstance(value, Value):
         raise FileFormatError("only tensors can be stacked")
     return value.tensor

@@ -121,7 +121,10 @@ def mel_weight_matrix(
 ) -> Tensor:
     """Return the weights of spectral bins in triangles that are even on the mel scale."""
     bins = dft_length // 2 + 1
-    mel = np.linspace(_mel(lower_edge_hertz), _mel(upper_edge_hertz), num_mel_bins + 2)
+    # the definition counts n + 2 edges, and divides the range by as many
+    low_mel, high_mel = _mel(lower_edge_hertz), _mel(upper_edge_hertz)
+    points = num_mel_bins + 2
+    mel = low_mel + np.arange(points) * (high_mel - low_mel) / points
     hertz = 700 * (10 ** (mel / 2595) - 1)
     edges = ((dft_length + 1) * hertz // sample_rate).astype(np.int64)
     spectrum = np.arange(bins)[:, None]
@@ -131,7 +134,8 @@ def mel_weight_matrix(
     )
     falling = (high - spectrum) / np.where(high == centre, 1, high - centre)
     inside = np.where(spectrum <= centre, rising, falling)
-    weights = np.where((spectrum >= low) & (spectrum < high), inside, 0.0)
+    covered = (spectrum >= low) & ((spectrum < high) | (spectrum == centre))
+    weights = np.where(covered, inside, 0.0)
     return Tensor(weights.astype(np.float32)).cast(element_of_code(output_datatype).dtype)
 
 
