@@ -8,10 +8,11 @@ by these; else there is a schedule in which they happen the other way round.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left
 from typing import TypeAlias
 
 from tg_core.support.emulation.faults import EmulationFault
+from tg_core.support.emulation.shadow import Access, ShadowMemory
 
 __all__ = ["HOST", "Access", "Clock", "RaceDetector", "RaceFault"]
 
@@ -19,9 +20,6 @@ Clock: TypeAlias = dict[str, int]
 """Per actor: how many of its accesses are known to be over."""
 
 HOST = "host"
-
-BLOCK = 1 << 16
-"""Granularity of the index of accesses, in bytes."""
 
 HISTORY = 256
 """Stores to one signal that are remembered."""
@@ -31,28 +29,13 @@ class RaceFault(EmulationFault):
     """Two accesses that nothing orders."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """What somebody did to a range of bytes, which are known by their address in this process."""
-
-    start: int
-    end: int
-    write: bool
-    actor: str
-    time: int
-    what: str
-
-    def __str__(self) -> str:
-        return f"{'write' if self.write else 'read'} by {self.what} ({self.actor})"
-
-
 class RaceDetector:
     """Knows the accesses that still matter, and the clocks."""
 
     def __init__(self) -> None:
         self.clocks: dict[str, Clock] = {}
         self._signals: dict[int, list[tuple[int, Clock]]] = {}
-        self._pages: dict[int, list[Access]] = {}
+        self._memory = ShadowMemory(_unordered)
         self.enabled = True
         self.checked = 0
         """How many accesses were looked at."""
@@ -99,11 +82,10 @@ class RaceDetector:
         stores = self._signals.get(signal)
         if not stores:
             return
-        for stored, known in stores:
-            if value is not None and stored >= value:
-                self.join(actor, known)
-                return
-        self.join(actor, stores[-1][1])
+        at = len(stores) - 1
+        if value is not None:
+            at = min(bisect_left(stores, value, key=_stored), at)
+        self.join(actor, stores[at][1])
 
     def access(self, actor: str, what: str, ranges: list[tuple[int, int, bool]]) -> None:
         """Take note of what one packet, or one call of the host, does.
@@ -123,37 +105,18 @@ class RaceDetector:
         mine[actor] = time
         for start, nbytes, write in ranges:
             self.checked += 1
-            new = Access(start, start + nbytes, write, actor, time, what)
-            for page in range(start // BLOCK, (start + nbytes - 1) // BLOCK + 1):
-                self._enter(page, new, mine)
-
-    def _enter(self, page: int, new: Access, known: Clock) -> None:
-        kept: list[Access] = []
-        for old in self._pages.get(page, ()):
-            overlaps = old.start < new.end and new.start < old.end
-            ordered = old.time <= known.get(old.actor, 0)
-            if overlaps and not ordered and (old.write or new.write):
-                low, high = max(old.start, new.start), min(old.end, new.end)
-                raise RaceFault(
-                    f"race on {high - low} bytes at {low:#x}: {new} is not ordered after {old}"
-                )
-            # What is ordered before a write of the same bytes is ordered before all that follows
-            # that write; the same goes for a read by the same actor, or one that a read covers.
-            inside = new.start <= old.start and old.end <= new.end
-            superseded = inside and ordered and (new.write or not old.write)
-            if not superseded:
-                kept.append(old)
-        kept.append(new)
-        self._pages[page] = kept
+            if nbytes > 0:
+                self._memory.enter(Access(start, start + nbytes, write, actor, time, what), mine)
 
     def forget(self, start: int, nbytes: int) -> None:
         """Forget accesses to memory that is given up."""
-        end = start + nbytes
-        for page in range(start // BLOCK, (end - 1) // BLOCK + 1):
-            entries = self._pages.get(page)
-            if entries is not None:
-                kept = [e for e in entries if not (start <= e.start and e.end <= end)]
-                if kept:
-                    self._pages[page] = kept
-                else:
-                    del self._pages[page]
+        self._memory.forget(start, start + nbytes)
+
+
+def _unordered(old: Access, new: Access) -> None:
+    low, high = max(old.start, new.start), min(old.end, new.end)
+    raise RaceFault(f"race on {high - low} bytes at {low:#x}: {new} is not ordered after {old}")
+
+
+def _stored(store: tuple[int, Clock]) -> int:
+    return store[0]
