@@ -146,9 +146,7 @@ class Program:
         bound = {**body.defaults, **attributes}
         return self.outputs(body.graph, Scope(given, None, bound, scope.depth + 1))
 
-    def _standard(
-        self, node: Node, inputs: list[Anything], attributes: dict[str, Any]
-    ) -> Body:
+    def _standard(self, node: Node, inputs: list[Anything], attributes: dict[str, Any]) -> Body:
         encoded = encoded_node(node, attributes)
         key = (
             encoded,

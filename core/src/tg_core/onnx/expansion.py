@@ -46,7 +46,7 @@ def check_expansion(graph: Graph, functions: Mapping[FunctionKey, Body]) -> None
 
 
 def _calls(graph: Graph, functions: Mapping[FunctionKey, Body]) -> Iterator[FunctionKey | None]:
-    """Return the function that each node calls, those of nested graphs included; None for others."""
+    """Return the function that each node calls, nested graphs included; None for others."""
     for node in _all_nodes(graph):
         key = (node.domain, node.op, node.overload)
         yield key if node.operator is None and key in functions else None

@@ -284,4 +284,4 @@ FOLDED_OPERATORS: Mapping[str, Folder] = {
     "Unsqueeze": _unsqueeze,
     "Where": _where,
 }
-"""The operators that are folded. A folder returns None where the operator on tensors must decide."""
+"""The operators that are folded; None of a folder leaves it to the operator on tensors."""

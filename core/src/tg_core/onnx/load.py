@@ -23,8 +23,8 @@ def load(source: Any) -> OnnxModel:
     """Load a model.
 
     Args:
-        source: a path, the bytes of a file, or a `ModelProto`. External data is read from the folder
-            of the path, so a model given otherwise cannot have any.
+        source: a path, the bytes of a file, or a `ModelProto`. External data is read from the
+            folder of the path, so a model given otherwise cannot have any.
 
     Raises:
         FileFormatError: the file cannot be read, is truncated, malformed or contradicts itself.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from typing import Any
 
 from tg_core.errors import MissingExtra
 
@@ -12,7 +12,7 @@ NEWEST_OPSET = 28
 """The newest opset of the standard domain whose operators are known here."""
 
 
-def onnx_package() -> ModuleType:
+def onnx_package() -> Any:
     """Return the package.
 
     Raises:

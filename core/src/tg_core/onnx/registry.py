@@ -11,7 +11,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from tg_core.errors import DTypeError
 
@@ -38,6 +38,7 @@ CONTEXT = "context"
 """The keyword parameter that gets the `Context` of the node."""
 
 Function: TypeAlias = Callable[..., Any]
+Decorated = TypeVar("Decorated", bound=Function)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ _OPERATORS: dict[tuple[str, str], list[Operator]] = {}
 
 def operator(
     *names: str, since: int = 1, domain: str = "", keeps_type: bool = False
-) -> Callable[[Function], Function]:
+) -> Callable[[Decorated], Decorated]:
     """Register the decorated function as an operator.
 
     Args:
@@ -94,7 +95,7 @@ def operator(
         DTypeError: the signature has a parameter of unknown form.
     """
 
-    def register(function: Function) -> Function:
+    def register(function: Decorated) -> Decorated:
         for name in names:
             entry = _described(domain, name, since, function, keeps_type)
             known = _OPERATORS.setdefault((domain, name), [])

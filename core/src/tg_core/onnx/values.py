@@ -1,8 +1,8 @@
 """The values that flow through a model: tensors, and arrays that are known without running.
 
-Shapes, axes and other arguments are computed in a model by the same operators as its data. They must
-be known while the graph of tensors is built, so a value keeps the array it was made of, and operators
-on such arrays are computed at once by numpy (`fold`).
+Shapes, axes and other arguments are computed in a model by the same operators as its data. They
+must be known while the graph of tensors is built, so a value keeps the array it was made of, and
+operators on such arrays are computed at once by numpy (`fold`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where the encoding of a file breaks, which the decoder does not say.
 
-Source: protobuf.dev, "Encoding": a message is a sequence of fields, each a tag (field number and wire
-type) and a payload.
+Source: protobuf.dev, "Encoding": a message is a sequence of fields, each a tag (field number and
+wire type) and a payload.
 """
 
 from __future__ import annotations

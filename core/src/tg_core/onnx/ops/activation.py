@@ -93,8 +93,8 @@ def swish(x: Tensor, *, alpha: float = 1.0) -> Tensor:
 def clip_attributes(
     x: Tensor,
     *,
-    min: float = -3.4028234663852886e38,
-    max: float = 3.4028234663852886e38,  # noqa: A002
+    min: float = -3.4028234663852886e38,  # noqa: A002 - the name in files
+    max: float = 3.4028234663852886e38,  # noqa: A002 - the name in files
 ) -> Tensor:
     """Return x between two numbers."""
     return x.maximum(min).minimum(max)

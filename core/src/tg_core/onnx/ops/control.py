@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from tg_core.errors import FileFormatError, ShapeError
@@ -9,10 +11,13 @@ from tg_core.onnx.context import Context
 from tg_core.onnx.graph import Graph
 from tg_core.onnx.kinds import Int
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.onnx.values import Anything, Lane, Value
 from tg_core.tensor import Tensor
 
 __all__ = ["if_", "loop", "scan"]
+
+Result: TypeAlias = Anything | Tensor
 
 MAX_STEPS = 100_000
 """How many steps of a loop are unrolled."""
@@ -33,7 +38,7 @@ def loop(
     *initial: Anything,
     body: Graph,
     context: Context,
-) -> tuple[Anything, ...]:
+) -> tuple[Result, ...]:
     """Run a graph for a number of steps, while a condition holds.
 
     The graph gets the number of the step, the condition and the state; it returns the condition,
@@ -59,7 +64,7 @@ def loop(
     return (*state, *(_stack(rows) for rows in stacked))
 
 
-def _tensor(value: Anything | Tensor) -> Tensor:
+def _tensor(value: Result) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, Value):
@@ -81,12 +86,12 @@ def scan_with_batch(
     num_scan_inputs: int,
     directions: tuple[int, ...] | None = None,
     context: Context,
-) -> tuple[Anything, ...]:
+) -> tuple[Result, ...]:
     """Scan every batch entry (the first axis) along the second axis."""
     if sequence_lens is not None:
         raise ShapeError("sequences of different lengths are not supported")
     states = len(values) - num_scan_inputs
-    batch = values[0].tensor.shape[0]
+    batch = size_of(values[0].tensor, 0)
     results = []
     for entry in range(batch):
         own = [Value(value.tensor[entry]) for value in values]
@@ -104,7 +109,7 @@ def scan(
     scan_output_axes: tuple[int, ...] = (),
     scan_output_directions: tuple[int, ...] = (),
     context: Context,
-) -> tuple[Anything, ...]:
+) -> tuple[Result, ...]:
     """Run a graph for every slice of the last inputs; the first ones are the state."""
     return _scanned(
         list(values),
@@ -127,7 +132,7 @@ def _scanned(
     output_directions: tuple[int, ...],
     output_axes: tuple[int, ...],
     context: Context,
-) -> tuple[Anything, ...]:
+) -> tuple[Result, ...]:
     state: list[Anything] = list(values[:states])
     inputs = []
     for number, value in enumerate(values[states:]):
@@ -135,7 +140,7 @@ def _scanned(
         backward = bool(input_directions and input_directions[number])
         moved = _axis_first(value.tensor, axis)
         inputs.append(moved.flip(0) if backward else moved)
-    lengths = {each.shape[0] for each in inputs}
+    lengths = {size_of(each, 0) for each in inputs}
     if len(lengths) != 1:
         raise ShapeError(f"sequences of lengths {sorted(lengths)}, expected the same")
     steps = lengths.pop()
@@ -147,7 +152,7 @@ def _scanned(
         state = results[:states]
         for rows, result in zip(stacked, results[states:], strict=True):
             rows.append(_tensor(result))
-    outputs = []
+    outputs: list[Tensor] = []
     for number, rows in enumerate(stacked):
         whole = _stack(rows)
         if output_directions and output_directions[number]:

@@ -8,6 +8,7 @@ from tg_core.errors import ShapeError
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.ops.windows import per_axis, windows_of
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of, sizes_of
 from tg_core.tensor import Tensor
 
 __all__ = ["col2im", "conv", "conv_transpose"]
@@ -27,11 +28,11 @@ def conv(
     strides: tuple[int, ...] | None = None,
 ) -> Tensor:
     """Return the cross-correlation with a weight of shape (out, in / group, *kernel)."""
-    kernel = tuple(w.shape[2:])
+    kernel = sizes_of(w)[2:]
     if kernel_shape is not None and kernel_shape != kernel:
         raise ShapeError(f"kernel_shape {kernel_shape} with a weight of shape {w.shape}")
     found = windows_of(
-        x.shape[2:], kernel, strides=strides, dilations=dilations, pads=pads, auto_pad=auto_pad
+        sizes_of(x)[2:], kernel, strides=strides, dilations=dilations, pads=pads, auto_pad=auto_pad
     )
     padded = x.pad([(0, 0), (0, 0), *found.pads])
     return padded.conv2d(w, b, group, found.strides, found.dilations)
@@ -53,7 +54,7 @@ def conv_transpose(
     strides: tuple[int, ...] | None = None,
 ) -> Tensor:
     """Return the transpose of `conv`, with a weight of shape (in, out / group, *kernel)."""
-    kernel = tuple(w.shape[2:])
+    kernel = sizes_of(w)[2:]
     spatial = len(kernel)
     if kernel_shape is not None and kernel_shape != kernel:
         raise ShapeError(f"kernel_shape {kernel_shape} with a weight of shape {w.shape}")
@@ -63,7 +64,7 @@ def conv_transpose(
     given = pads or (0,) * (2 * spatial)
     cuts = []
     for axis in range(spatial):
-        size = x.shape[2 + axis]
+        size = size_of(x, 2 + axis)
         full = steps[axis] * (size - 1) + gaps[axis] * (kernel[axis] - 1) + 1 + more[axis]
         wanted = size * steps[axis] if auto_pad.startswith("SAME") else None
         if output_shape:
@@ -103,7 +104,7 @@ def col2im(
             image_shape, found.pads, found.dilations, block_shape, found.strides, strict=True
         )
     )
-    channels = x.shape[1] // taps
+    channels = size_of(x, 1) // taps
     columns = x.reshape((x.shape[0], channels * taps, *counts))
     # the weight that puts the i-th value of a column at the i-th place of its block
     unit = Tensor.eye(taps, dtype=x.dtype).reshape((taps, 1, *block_shape))

@@ -8,6 +8,7 @@ from tg_core.dtype import dtypes
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.ops.slicing import take
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.onnx.values import Value
 from tg_core.tensor import Tensor
 
@@ -30,12 +31,12 @@ def gather_elements(data: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
 @operator("GatherND", since=11, keeps_type=True)
 def gather_nd(data: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tensor:
     """Return the slices that tuples of indices name, the last axis of `indices`."""
-    depth = indices.shape[-1]
+    depth = size_of(indices, -1)
     lead = indices.ndim - 1
     index = []
     for axis in range(batch_dims):
         shape = [1] * lead
-        shape[axis] = data.shape[axis]
+        shape[axis] = size_of(data, axis)
         index.append(Tensor.arange(data.shape[axis]).reshape(tuple(shape)))
     index += [indices[..., position] for position in range(depth)]
     return data[tuple(index)]
@@ -47,7 +48,7 @@ def compress(x: Tensor, condition: Ints, *, axis: int | None = None) -> Tensor:
     if axis is None:
         x, axis = x.reshape((-1,)), 0
     place = axis + x.ndim if axis < 0 else axis
-    return take(x, place, np.flatnonzero(np.array(condition[: x.shape[place]])))
+    return take(x, place, np.flatnonzero(np.array(condition[: size_of(x, place)])))
 
 
 @operator("NonZero", since=9)
@@ -75,8 +76,9 @@ def unique(
         first, inverse, counts = first[order], rank[inverse], counts[order]
     data = x.tensor.reshape((-1,)) if axis is None else x.tensor
     place = 0 if axis is None else axis % data.ndim
-    found = (first, inverse, counts)
-    return take(data, place, first), *(Tensor(entry.astype(np.int64)) for entry in found)
+    picked = take(data, place, first)
+    where, which, often = (Tensor(each.astype(np.int64)) for each in (first, inverse, counts))
+    return picked, where, which, often
 
 
 @operator("ReverseSequence", since=10)
@@ -94,7 +96,7 @@ def reverse_sequence(
 
 def _along(vector: Tensor, ndim: int, axis: int) -> Tensor:
     shape = [1] * ndim
-    shape[axis] = vector.shape[0]
+    shape[axis] = size_of(vector, 0)
     return vector.reshape(tuple(shape))
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of, sizes_of
 from tg_core.tensor import Tensor
 
 __all__ = ["grid_sample", "sampled_linear"]
@@ -32,7 +33,7 @@ class _Source:
     """Images of shape (n, c, *sizes), read at one integer position for each axis."""
 
     def __init__(self, x: Tensor, padding_mode: str, align_corners: bool) -> None:
-        self.sizes = x.shape[2:]
+        self.sizes = sizes_of(x)[2:]
         self.flat = x.reshape((*x.shape[:2], math.prod(self.sizes)))
         self.padding_mode = padding_mode
         self.align_corners = align_corners
@@ -173,10 +174,10 @@ def deform_conv(
     strides: tuple[int, ...] | None = None,
 ) -> Tensor:
     """Return a convolution whose taps are moved by offsets and weighted by a mask."""
-    kernel = tuple(w.shape[2:])
+    kernel = sizes_of(w)[2:]
     spatial = len(kernel)
-    counts = offset.shape[2:]
-    n, channels = x.shape[:2]
+    counts = sizes_of(offset)[2:]
+    n, channels = sizes_of(x)[:2]
     steps, gaps = strides or (1,) * spatial, dilations or (1,) * spatial
     around = pads or (0,) * (2 * spatial)
     taps = math.prod(kernel)
@@ -202,6 +203,6 @@ def deform_conv(
     gathered = groups[0].cat(*groups[1:], dim=1)
     # (n, group, in, taps, counts) with (group, out, in, taps)
     inputs = gathered.reshape((n, group, channels // group * taps, math.prod(counts)))
-    weight = w.reshape((1, group, w.shape[0] // group, channels // group * taps))
+    weight = w.reshape((1, group, size_of(w, 0) // group, channels // group * taps))
     result = weight.matmul(inputs).reshape((n, w.shape[0], *counts))
     return result if b is None else result + b.reshape((1, -1, *(1,) * spatial))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["determinant", "einsum", "gemm", "matmul"]
@@ -72,7 +73,7 @@ def einsum(*operands: Tensor, equation: str) -> Tensor:
 @operator("Det", since=11)
 def determinant(x: Tensor) -> Tensor:
     """Return the determinants of square matrices, by elimination with the greatest pivots."""
-    n = x.shape[-1]
+    n = size_of(x, -1)
     rows = Tensor.arange(n).reshape((n, 1))
     result = None
     for step in range(n):

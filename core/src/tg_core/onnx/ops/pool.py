@@ -10,6 +10,7 @@ from tg_core.onnx.context import Context
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.ops.windows import Windows, windows_of
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of, sizes_of
 from tg_core.tensor import Tensor
 
 __all__ = ["average_pool", "max_pool", "max_unpool"]
@@ -34,7 +35,7 @@ def max_pool(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Return the maximum of every window, and on request where it is."""
     found = windows_of(
-        x.shape[2:],
+        sizes_of(x)[2:],
         kernel_shape,
         strides=strides,
         dilations=dilations,
@@ -47,7 +48,7 @@ def max_pool(
     values, places = best
     if not context.wants(1):
         return values
-    return values, _flat_places(x, places, padded.shape[2:], found, storage_order)
+    return values, _flat_places(x, places, sizes_of(padded)[2:], found, storage_order)
 
 
 def _flat_places(
@@ -55,7 +56,7 @@ def _flat_places(
 ) -> Tensor:
     """Return positions in all of x, from positions in the padded spatial axes."""
     rest = places.cast(dtypes.int64)
-    coordinates = []
+    coordinates: list[Tensor] = []
     for size, (before, _) in zip(grown[::-1], windows.grown[::-1], strict=True):
         coordinates.insert(0, rest % size - before)
         rest = rest // size
@@ -63,8 +64,8 @@ def _flat_places(
     flat = rest * 0
     for axis in axes if storage_order == 0 else reversed(axes):
         flat = flat * x.shape[2 + axis] + coordinates[axis]
-    image = math.prod(x.shape[2:])
-    count = x.shape[0] * x.shape[1]
+    image = math.prod(sizes_of(x)[2:])
+    count = size_of(x, 0) * size_of(x, 1)
     first = Tensor.arange(count, dtype=dtypes.int64) * image
     return flat + first.reshape((*x.shape[:2], *(1,) * len(grown)))
 
@@ -83,7 +84,7 @@ def average_pool(
 ) -> Tensor:
     """Return the mean of every window; padding counts on request."""
     found = windows_of(
-        x.shape[2:],
+        sizes_of(x)[2:],
         kernel_shape,
         strides=strides,
         dilations=dilations,
@@ -117,7 +118,7 @@ def lp_pool(
 ) -> Tensor:
     """Return the p-norm of every window."""
     found = windows_of(
-        x.shape[2:],
+        sizes_of(x)[2:],
         kernel_shape,
         strides=strides,
         dilations=dilations,
@@ -169,10 +170,10 @@ def max_unpool(
     inferred = tuple(
         (size - 1) * step + taps - before - after
         for size, step, taps, before, after in zip(
-            x.shape[2:], steps, kernel_shape, around[:spatial], around[spatial:], strict=True
+            sizes_of(x)[2:], steps, kernel_shape, around[:spatial], around[spatial:], strict=True
         )
     )
-    pooled = (*x.shape[:2], *inferred)
+    pooled = (*sizes_of(x)[:2], *inferred)
     flat = Tensor.zeros(math.prod(pooled), dtype=x.dtype)
     written = flat.scatter(0, places.reshape((-1,)), x.reshape((-1,))).reshape(pooled)
     if output_shape is None or output_shape == pooled:

@@ -8,6 +8,7 @@ from tg_core.dtype import dtypes
 from tg_core.onnx.ops.conv import conv
 from tg_core.onnx.ops.quantize import quantized
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import sizes_of
 from tg_core.onnx.values import Value
 from tg_core.tensor import Tensor
 
@@ -23,12 +24,12 @@ def _centred(x: Tensor, zero_point: Tensor | None, shape: tuple[int, ...]) -> Te
     return wide - (zero.reshape(()) if zero.numel() == 1 else zero.reshape(shape))
 
 
-def _per_row(x: Tensor, vector: Tensor) -> tuple[int, ...]:
-    return vector.shape if vector.ndim > 1 else (-1, 1)
+def _per_row(vector: Tensor) -> tuple[int, ...]:
+    return sizes_of(vector) if vector.ndim > 1 else (-1, 1)
 
 
 def _per_column(vector: Tensor) -> tuple[int, ...]:
-    return vector.shape if vector.ndim > 1 else (1, -1)
+    return sizes_of(vector) if vector.ndim > 1 else (1, -1)
 
 
 @operator("MatMulInteger", since=10)
@@ -36,7 +37,7 @@ def matmul_integer(
     a: Tensor, b: Tensor, a_zero_point: Tensor | None = None, b_zero_point: Tensor | None = None
 ) -> Tensor:
     """Return the product of integer matrices as int32."""
-    left = _centred(a, a_zero_point, () if a_zero_point is None else _per_row(a, a_zero_point))
+    left = _centred(a, a_zero_point, () if a_zero_point is None else _per_row(a_zero_point))
     right = _centred(b, b_zero_point, () if b_zero_point is None else _per_column(b_zero_point))
     return left.matmul(right).cast(dtypes.int32)
 
@@ -54,7 +55,7 @@ def qlinear_matmul(
 ) -> Value:
     """Return the product of quantized matrices, quantized."""
     total = matmul_integer(a, b, a_zero_point, b_zero_point)
-    left = a_scale if a_scale.numel() == 1 else a_scale.reshape(_per_row(a, a_scale))
+    left = a_scale if a_scale.numel() == 1 else a_scale.reshape(_per_row(a_scale))
     right = b_scale if b_scale.numel() == 1 else b_scale.reshape(_per_column(b_scale))
     factor = _scalar(left).float() * _scalar(right).float() / _scalar(y_scale).float()
     return quantized(total.float() * factor, _scalar(y_zero_point.tensor), y_zero_point.element)

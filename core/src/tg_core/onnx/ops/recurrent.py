@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from tg_core.errors import ShapeError
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["gru", "lstm", "rnn"]
@@ -127,7 +128,7 @@ class _Layer:
 
     def run(self, number: int, cell: Cell, state: State) -> tuple[Tensor, State]:
         """Return all outputs of one direction, and the last state."""
-        steps = self.x.shape[0]
+        steps = size_of(self.x, 0)
         backward = self.direction == "reverse" or number == 1
         outputs: list[Tensor] = [state[0]] * steps
         for count in range(steps):
@@ -234,7 +235,7 @@ def gru(
     layer = _Layer(x, w, r, b, sequence_lens, direction, clip)
     names = activations or ("Sigmoid", "Tanh") * layer.directions
     functions = _activations(names, activation_alpha, activation_beta)
-    size = r.shape[2]
+    size = size_of(r, 2)
     runs = []
     for number in range(layer.directions):
         cell = _gru_cell(layer, number, functions[2 * number :], size, linear_before_reset)
@@ -314,7 +315,7 @@ def _lstm_cell(
     weight, recurrent = layer.weight[number], layer.recurrent[number]
     of_input, of_state = layer.biases(number)
     bias = of_input + of_state
-    size = recurrent.shape[1]
+    size = size_of(recurrent, 1)
 
     def cell(step: Tensor, state: State) -> State:
         h, c = state

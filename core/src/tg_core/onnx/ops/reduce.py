@@ -8,6 +8,7 @@ from typing import TypeAlias
 from tg_core.dtype import dtypes
 from tg_core.onnx.kinds import Int, Ints
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["REDUCTIONS"]
@@ -111,7 +112,7 @@ def _extreme_position(x: Tensor, axis: int, keep: bool, last: bool, largest: boo
     ordered = x.flip(axis) if last else x
     found = ordered.argmax(axis, keep) if largest else ordered.argmin(axis, keep)
     found = found.cast(dtypes.int64)
-    return x.shape[axis] - 1 - found if last else found
+    return size_of(x, axis) - 1 - found if last else found
 
 
 @operator("ArgMax")

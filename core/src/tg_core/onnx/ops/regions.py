@@ -9,6 +9,7 @@ import numpy as np
 
 from tg_core.onnx.kinds import Float, Int, Ints
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import sizes_of
 from tg_core.onnx.values import Value
 from tg_core.tensor import Tensor
 
@@ -24,7 +25,7 @@ def _read(image: Tensor, rows: np.ndarray, columns: np.ndarray, greatest: bool) 
         columns: coordinates.
         greatest: take the greatest of the weighted neighbours instead of their sum.
     """
-    c, h, w = image.shape
+    c, h, w = sizes_of(image)
     outside = (rows < -1) | (rows > h) | (columns < -1) | (columns > w)
     flat = image.reshape((c, h * w))
     y, x = np.clip(rows, 0, h - 1), np.clip(columns, 0, w - 1)
@@ -115,7 +116,7 @@ def max_roi_pool(
     x: Tensor, rois: Value, *, pooled_shape: tuple[int, ...], spatial_scale: float = 1.0
 ) -> Tensor:
     """Return the maxima of the parts of regions."""
-    h, w = x.shape[2:]
+    h, w = sizes_of(x)[2:]
     pooled = []
     for batch, *corners in rois.array():
         left, top, right, bottom = (math.floor(c * spatial_scale + 0.5) for c in corners)

@@ -86,7 +86,8 @@ _TRANSFORMATIONS: Mapping[str, Callable[[Resampling, Positions], Positions]] = {
 def source_positions(resampling: Resampling, transformation: str) -> Positions:
     """Return for each new position where it lies in the old axis."""
     at = np.arange(resampling.length, dtype=np.float64)
-    return _TRANSFORMATIONS[transformation](resampling, at)
+    found: Positions = _TRANSFORMATIONS[transformation](resampling, at)
+    return found
 
 
 def _half_up(x: Positions) -> Positions:

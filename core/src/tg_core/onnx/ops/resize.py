@@ -13,6 +13,7 @@ from tg_core.onnx.kinds import Floats, Ints
 from tg_core.onnx.ops.resample import Filter, Resampling, source_positions, taps_of
 from tg_core.onnx.ops.slicing import take
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["resize"]
@@ -106,7 +107,7 @@ def _plan(
     if roi and len(roi) != 2 * len(axes):
         raise ShapeError(f"roi {roi} for axes {axes}")
     plan = {}
-    lengths = [x.shape[axis] for axis in axes]
+    lengths = [size_of(x, axis) for axis in axes]
     if sizes is not None and policy != "stretch":
         pick = min if policy == "not_larger" else max
         common = pick(size / length for size, length in zip(sizes, lengths, strict=True))

@@ -7,6 +7,7 @@ from typing import Literal
 
 from tg_core.dtype import dtypes
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of, sizes_of
 from tg_core.tensor import Tensor
 
 __all__ = ["scatter_elements", "scatter_nd", "tensor_scatter"]
@@ -53,9 +54,9 @@ def scatter_nd(
     reduction: Literal["none", "add", "mul", "max", "min"] = "none",
 ) -> Tensor:
     """Return data with slices written where tuples of indices, the last axis, say."""
-    depth = indices.shape[-1]
-    lead, rest = data.shape[:depth], data.shape[depth:]
-    count = math.prod(indices.shape[:-1])
+    depth = size_of(indices, -1)
+    lead, rest = sizes_of(data)[:depth], sizes_of(data)[depth:]
+    count = math.prod(sizes_of(indices)[:-1])
     tuples = indices.reshape((count, depth)).cast(dtypes.int64)
     flat = Tensor.zeros(count, dtype=dtypes.int64)
     for position, size in enumerate(lead):
@@ -79,7 +80,7 @@ def tensor_scatter(
 ) -> Tensor:
     """Return a cache with new entries from a position of each batch entry on."""
     place = axis % past.ndim
-    length, steps = past.shape[place], update.shape[place]
+    length, steps = size_of(past, place), size_of(update, place)
     shape = [1] * past.ndim
     shape[place] = steps
     index = Tensor.arange(steps, dtype=dtypes.int64).reshape(tuple(shape))

@@ -10,6 +10,7 @@ import numpy as np
 from tg_core.errors import ShapeError
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.onnx.values import Anything, Lane, Value
 from tg_core.tensor import Tensor
 
@@ -44,7 +45,7 @@ def target_shape(x: Tensor, sizes: tuple[int, ...], allow_zero: bool) -> tuple[i
         return sizes
     if any(entry == 0 and axis >= x.ndim for axis, entry in enumerate(sizes)):
         raise ShapeError(f"shape {x.shape} has no size for every 0 of {sizes}")
-    return tuple(x.shape[axis] if entry == 0 else entry for axis, entry in enumerate(sizes))
+    return tuple(size_of(x, axis) if entry == 0 else entry for axis, entry in enumerate(sizes))
 
 
 @operator("Reshape", keeps_type=True)
@@ -182,6 +183,6 @@ def split_parts(x: Tensor, axis: int, sizes: list[int]) -> tuple[Tensor, ...]:
     Raises:
         ShapeError: the sizes do not add up to that of the axis.
     """
-    if sum(sizes) != x.shape[axis] or min(sizes, default=0) < 0:
-        raise ShapeError(f"an axis of {x.shape[axis]} does not split into {sizes}")
+    if sum(sizes) != size_of(x, axis) or min(sizes, default=0) < 0:
+        raise ShapeError(f"an axis of {size_of(x, axis)} does not split into {sizes}")
     return x.split(sizes, axis)

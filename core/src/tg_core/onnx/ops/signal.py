@@ -12,6 +12,7 @@ from tg_core.onnx.casting import element_of_code
 from tg_core.onnx.kinds import Float, Int
 from tg_core.onnx.ops.slicing import take
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["dft", "mel_weight_matrix", "stft"]
@@ -21,8 +22,8 @@ def _transformed(x: Tensor, axis: int, length: int | None, inverse: bool, onesid
     """Return the transform along an axis of numbers whose last axis is (real[, imaginary])."""
     if x.shape[-1] not in (1, 2):
         raise ShapeError(f"the last axis must be of size 1 or 2, found shape {x.shape}")
-    n = x.shape[axis] if length is None else length
-    have = x.shape[axis]
+    n = size_of(x, axis) if length is None else length
+    have = size_of(x, axis)
     if n < have:
         x = take(x, axis, np.arange(n))
     elif n > have:
@@ -96,9 +97,9 @@ def stft(
     if window is None and frame_length is None:
         raise ShapeError("a window or frame_length is needed")
     length = (
-        frame_length if frame_length is not None else (0 if window is None else window.shape[0])
+        frame_length if frame_length is not None else (0 if window is None else size_of(window, 0))
     )
-    frames = (signal.shape[1] - length) // frame_step + 1
+    frames = (size_of(signal, 1) - length) // frame_step + 1
     starts = np.arange(frames)[:, None] * frame_step + np.arange(length)
     if signal.ndim == 2:
         signal = signal.unsqueeze(-1)

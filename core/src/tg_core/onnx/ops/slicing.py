@@ -9,6 +9,7 @@ import numpy as np
 from tg_core.errors import ShapeError
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["pad", "slice_", "take"]
@@ -29,7 +30,7 @@ def _sliced(
         raise ShapeError(f"starts {starts}, ends {ends}, axes {axes}, steps {steps} do not fit")
     keep: list[Any] = [slice(None)] * data.ndim
     for axis, start, end, step in zip(chosen, starts, ends, strides, strict=True):
-        size = data.shape[axis]
+        size = size_of(data, axis)
         begin = min(max(start + size if start < 0 else start, 0), size)
         stop: int | None = min(max(end + size if end < 0 else end, -1), size)
         if step < 0:
@@ -79,7 +80,7 @@ def _padded(x: Tensor, pads: Ints, mode: str, value: Tensor | float, axes: Ints 
         return inside.where(x.pad(pairs), value.reshape(()))
     for axis, (before, after) in enumerate(pairs):
         if before or after:
-            size = x.shape[axis]
+            size = size_of(x, axis)
             kept = np.arange(max(-before, 0), size - max(-after, 0))
             grown = (max(before, 0), max(after, 0))
             x = take(x, axis, np.pad(kept, grown, mode=_NUMPY_MODES[mode]))  # type: ignore[call-overload]

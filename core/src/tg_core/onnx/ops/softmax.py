@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import sizes_of
 from tg_core.tensor import Tensor
 
 __all__ = ["ALONG_AXIS"]
@@ -31,7 +32,7 @@ def _register(name: str, function: Callable[[Tensor, int], Tensor]) -> None:
     @operator(name, since=1)
     def of_rows(x: Tensor, *, axis: int = 1) -> Tensor:
         lead = 1
-        for size in x.shape[: axis + x.ndim if axis < 0 else axis]:
+        for size in sizes_of(x)[: axis + x.ndim if axis < 0 else axis]:
             lead *= size
         return function(x.reshape((lead, -1)), 1).reshape(x.shape)
 

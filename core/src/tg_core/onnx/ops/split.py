@@ -6,6 +6,7 @@ from tg_core.onnx.context import Context
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.ops.shape import split_parts, split_sizes
 from tg_core.onnx.registry import operator
+from tg_core.onnx.sizes import size_of
 from tg_core.onnx.values import Value
 from tg_core.tensor import Tensor
 
@@ -18,7 +19,7 @@ def split_by_attribute(
 ) -> tuple[Tensor, ...]:
     """Return parts of the sizes of an attribute."""
     parts = len(context.node.outputs)
-    sizes = list(split) if split else split_sizes(x.shape[axis], parts, False)
+    sizes = list(split) if split else split_sizes(size_of(x, axis), parts, False)
     return split_parts(x, axis, sizes)
 
 
@@ -28,7 +29,7 @@ def split_equally(
 ) -> tuple[Tensor, ...]:
     """Return parts of given sizes, or equal ones."""
     parts = len(context.node.outputs)
-    sizes = list(split) if split is not None else split_sizes(x.shape[axis], parts, False)
+    sizes = list(split) if split is not None else split_sizes(size_of(x, axis), parts, False)
     return split_parts(x, axis, sizes)
 
 
@@ -43,7 +44,7 @@ def split(
 ) -> tuple[Tensor, ...]:
     """Return parts of given sizes, or so many of which only the last may be smaller."""
     parts = num_outputs or len(context.node.outputs)
-    sizes = list(split) if split is not None else split_sizes(x.shape[axis], parts, True)
+    sizes = list(split) if split is not None else split_sizes(size_of(x, axis), parts, True)
     return split_parts(x, axis, sizes)
 
 
@@ -52,7 +53,7 @@ def split_to_sequence(
     x: Tensor, split: Value | None = None, *, axis: int = 0, keepdims: bool = True
 ) -> list[Value]:
     """Return parts as a sequence: of one size, of several, or of 1 without the axis."""
-    length = x.shape[axis]
+    length = size_of(x, axis)
     if split is None:
         sizes = [1] * length
     elif split.shape == ():
