@@ -74,14 +74,32 @@ _BINARY: dict[Ops, Callable[[int, int], int]] = {
 }
 
 
+class OutOfBounds(Exception):
+    """A load leaves its storage."""
+
+
+def stored(position: int | None, storage: UOp) -> int:
+    """Return what storage holds at a position; a masked position reads 0.
+
+    Raises:
+        OutOfBounds: the position is outside of it.
+    """
+    if position is None:
+        return 0
+    if not 0 <= position < storage.arg.shape[0]:
+        raise OutOfBounds(position)
+    return wrap(position * 7 % 11 - 2, storage.dtype)
+
+
 def evaluate(root: UOp, values: Assignment) -> int | None:
-    """Evaluate an expression for an assignment of its leaves.
+    """Evaluate an expression for an assignment of its leaves; storage holds what `stored` says.
 
     Returns:
         The value, or None for Invalid.
 
     Raises:
         Unspecified: the value depends on a division by zero.
+        OutOfBounds: a load leaves its storage, whether its value matters or not.
     """
     memo: dict[UOp, int | None] = {}
     for u in root.toposort(lambda node: node not in values):
@@ -96,6 +114,12 @@ def evaluate(root: UOp, values: Assignment) -> int | None:
         elif u.op is Ops.CAST:
             inner = memo[u.src[0]]
             memo[u] = None if inner is None else wrap(inner, u.dtype)
+        elif u.op is Ops.INDEX:
+            memo[u] = memo[u.src[1]]
+        elif u.op is Ops.LOAD:
+            memo[u] = stored(memo[u.src[0]], u.src[0].src[0])
+        elif u.op is Ops.PARAM and u.shape:
+            continue
         elif u.op in _BINARY:
             operands = [memo[s] for s in u.src]
             if None in operands:

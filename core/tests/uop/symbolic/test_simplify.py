@@ -15,6 +15,7 @@ from simplify_checks import (
     DTYPES,
     Tally,
     check_arithmetic,
+    check_gather,
     check_mask,
     check_sizes,
     write_report,
@@ -26,7 +27,7 @@ from tg_core.uop.ops import Ops, UOp
 from tg_core.uop.symbolic import simplify
 
 EXPRESSIONS = int(os.environ.get("FUZZ_EXPRESSIONS", "2000"))
-KINDS = len(DTYPES) + 2
+KINDS = len(DTYPES) + 3
 PER_KIND = -(-EXPRESSIONS // KINDS)
 
 
@@ -64,6 +65,13 @@ def test_masks(tallies: dict[str, Tally]) -> None:
     tally = tallies["masks"] = Tally()
     for seed in range(PER_KIND):
         check_mask(tally, seed)
+    finish(tally)
+
+
+def test_masked_gathers(tallies: dict[str, Tally]) -> None:
+    tally = tallies["masked gathers"] = Tally()
+    for seed in range(PER_KIND):
+        check_gather(tally, seed)
     finish(tally)
 
 
