@@ -35,6 +35,8 @@ class Run:
 def run_suite(folder: Path, *arguments: str, **variables: str) -> Run:
     """Run `tg-conformance` and read its JSON report."""
     path = folder / "report.json"
+    if "PYTHONPATH" in variables:
+        variables["PYTHONPATH"] = joined(variables["PYTHONPATH"])
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments, "--report", str(path)],
         capture_output=True,
@@ -56,6 +58,11 @@ def install_planted(folder: Path) -> str:
     return os.pathsep.join((str(folder), str(PLANTED)))
 
 
+def joined(places: str) -> str:
+    """Return entries of PYTHONPATH in front of those there are."""
+    return os.pathsep.join(filter(None, (places, os.environ.get("PYTHONPATH"))))
+
+
 def run_faults(
     device: str, variable: str, requests: Sequence[Request], places: str = ""
 ) -> dict[str, Any]:
@@ -70,11 +77,10 @@ def run_faults(
     Returns:
         Code, report and output, by fault.
     """
-    paths = (places, os.environ.get("PYTHONPATH"))
     done = subprocess.run(
         [sys.executable, str(SERVER), device, variable],
         input=json.dumps(requests),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        env=os.environ | {"PYTHONPATH": joined(places)},
         capture_output=True,
         text=True,
         check=False,

@@ -5,63 +5,79 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-from suite_runs import run_suite
+from generated import install_generated
+from suite_runs import joined, run_suite
 
-from tg_core.plugins.scaffold import write_backend
+LEVELS = [
+    # A part of each, to be quick; CI of the package runs all.
+    ("0-1", "", 1),
+    ("2", "(int32 or float32) and (arithmetic or sums or movement or where)", None),
+    ("4-7", "replay or threads_compute or several or time_is", None),
+]
 
 
 @pytest.fixture(scope="module")
 def acme(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The generated package, as an editable install leaves it."""
+    """A backend with queues."""
     folder = tmp_path_factory.mktemp("scaffold") / "tg-acme"
-    write_backend("acme", folder)
-    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-    metadata = folder / "src" / f"tg_acme-{project['version']}.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    )
-    points = project["entry-points"]["tg_core"]
-    lines = [f"{name} = {module}" for name, module in points.items()]
-    (metadata / "entry_points.txt").write_text("\n".join(["[tg_core]", *lines, ""]))
+    install_generated("acme", folder)
     return folder
 
 
-def test_it_passes_discovery_and_memory(acme: Path, tmp_path: Path) -> None:
-    options = ["--device", "ACME", "--level", "0-1"]
-    run = run_suite(tmp_path, *options, PYTHONPATH=str(acme / "src"))
-    assert run.code == 0, run.output
-    assert run.report["level"] == 1
-    assert run.report["interface"] == "MOCKACME"
-    assert "ACME, opened through MOCKACME: level 1 reached" in " ".join(run.output.split())
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backend without queues."""
+    folder = tmp_path_factory.mktemp("scaffold") / "tg-bolt"
+    install_generated("bolt", folder, plain=True)
+    return folder
 
 
-@pytest.mark.parametrize(
-    ("level", "expression"),
-    [("2", "(int32 or float32) and (arithmetic or sums or movement or where)"), ("4-7", "core")],
-)
-def test_it_computes(acme: Path, tmp_path: Path, level: str, expression: str) -> None:
-    """A part of the numbers, to be quick; CI of the package runs all of levels 0 to 2."""
-    names = "replay or threads or several or time" if expression == "core" else expression
-    options = ["--device", "ACME", "--level", level, "-k", names]
-    run = run_suite(tmp_path, *options, PYTHONPATH=str(acme / "src"))
+@pytest.mark.parametrize(("level", "expression", "reached"), LEVELS)
+@pytest.mark.parametrize("name", ["acme", "bolt"])
+def test_it_conforms(
+    name: str,
+    level: str,
+    expression: str,
+    reached: int | None,
+    acme: Path,
+    plain: Path,
+    tmp_path: Path,
+) -> None:
+    folder = acme if name == "acme" else plain
+    options = ["--device", name, "--level", level, *(("-k", expression) if expression else ())]
+    run = run_suite(tmp_path, *options, PYTHONPATH=str(folder / "src"))
     assert run.code == 0, run.output
     assert run.report["failed"] == 0
-    assert run.report["passed"] > 20
+    assert run.report["passed"] > 12
+    assert run.report["interface"] == f"MOCK{name.upper()}"
+    if reached is not None:
+        assert run.report["level"] == reached
+        text = f"{name.upper()}, opened through MOCK{name.upper()}: level {reached} reached"
+        assert text in " ".join(run.output.split())
 
 
-def test_its_own_tests_pass(acme: Path) -> None:
+def test_its_queues_keep_the_order(acme: Path, tmp_path: Path) -> None:
+    names = "random_graphs[1] or full_ring or timeline or peer or exception or is_freed"
+    options = ["--device", "ACME", "--level", "3", "-k", names]
+    run = run_suite(tmp_path, *options, PYTHONPATH=str(acme / "src"))
+    assert run.code == 0, run.output
+    assert run.report["failed"] == run.report["undeclared"] == 0
+    assert {"QUEUES", "COPY_QUEUE"} <= set(run.report["capabilities"]["declared"])
+
+
+@pytest.mark.parametrize(("name", "count"), [("acme", 4), ("bolt", 3)])
+def test_its_own_tests_pass(name: str, count: int, acme: Path, plain: Path) -> None:
+    folder = acme if name == "acme" else plain
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=acme,
-        env=os.environ | {"PYTHONPATH": str(acme / "src")},
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": joined(str(folder / "src"))},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
+    assert f"{count} passed" in done.stdout

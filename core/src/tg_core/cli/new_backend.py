@@ -15,11 +15,16 @@ def add_new_backend_command(
     command = subparsers.add_parser(
         "new-backend",
         help="write a package with a device type of your own, which works as generated",
-        description="Writes a backend package: device, allocator, renderer, emulated interface, "
-        "tests, tox and CI settings. docs/backend-guide.md goes on from there.",
+        description="Writes a backend package: device, queues, allocator, renderer, emulated "
+        "interface, tests, tox and CI settings. docs/backend-guide.md goes on from there.",
     )
     command.add_argument("name", help="lower-case letters and digits, such as acme")
     command.add_argument("--folder", type=Path, help="where to write it; by default tg-NAME")
+    command.add_argument(
+        "--plain",
+        action="store_true",
+        help="without hardware queues: each kernel is launched by a call of the driver",
+    )
     command.set_defaults(handler=run_new_backend)
 
 
@@ -39,11 +44,11 @@ def run_new_backend(arguments: argparse.Namespace) -> int:
         owner = catalog.owner(names["type"]).source
         raise PluginError(f"new-backend: device type {names['type']} is registered by {owner}")
     folder = arguments.folder or Path(names["distribution"])
-    written = write_backend(arguments.name, folder)
+    written = write_backend(arguments.name, folder, arguments.plain)
     for path in written:
         print(f"wrote {path}")
     print(
         f"\nnext:\n  pip install -e '{folder}[test]'\n  tg devices\n"
-        f"  tg-conformance --device {names['type']} --level 0-2"
+        f"  tg-conformance --device {names['type']}"
     )
     return 0

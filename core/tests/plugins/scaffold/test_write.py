@@ -15,8 +15,10 @@ from tg_core.plugins.markers import HOOK_VERSION
 from tg_core.plugins.scaffold import scaffold_files, write_backend
 
 
-def test_the_files_are_named_after_the_backend() -> None:
-    files = scaffold_files("acme")
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_files_are_named_after_the_backend(plain: bool) -> None:
+    files = scaffold_files("acme", plain)
+    assert ("src/tg_acme/queue.py" in files) is not plain
     project = tomllib.loads(files["pyproject.toml"])["project"]
     assert project["name"] == "tg-acme"
     assert project["entry-points"]["tg_core"] == {"acme": "tg_acme.plugin"}

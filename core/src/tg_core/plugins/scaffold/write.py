@@ -23,6 +23,8 @@ TEMPLATES = {
     "ci.yml": ".github/workflows/ci.yml",
     "init.py": "src/$package/__init__.py",
     "plugin.py": "src/$package/plugin.py",
+    "packets.py": "src/$package/packets.py",
+    "queue.py": "src/$package/queue.py",
     "device.py": "src/$package/device.py",
     "memory.py": "src/$package/memory.py",
     "renderer.py": "src/$package/renderer.py",
@@ -31,6 +33,12 @@ TEMPLATES = {
     "test_device.py": "tests/test_device.py",
 }
 """Each template and the file it becomes."""
+
+QUEUE_ONLY = ("packets.py", "queue.py")
+"""Templates that a backend without queues has no use for."""
+
+PLAIN = ("README.md", "plugin.py", "device.py", "memory.py", "mock.py", "test_device.py")
+"""Templates of which such a backend has its own, in the folder `plain`."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +76,12 @@ class ScaffoldNames:
         }
 
 
-def scaffold_files(name: str) -> dict[str, str]:
+def scaffold_files(name: str, plain: bool = False) -> dict[str, str]:
     """Return the files of a new backend by their path.
 
     Args:
         name: lower-case letters and digits, such as `acme`.
+        plain: without hardware queues: each kernel is launched by a call of the driver.
 
     Raises:
         PluginError: the name has another form.
@@ -81,17 +90,21 @@ def scaffold_files(name: str) -> dict[str, str]:
     folder = files("tg_core.plugins.scaffold") / "templates"
     found = {}
     for template, target in TEMPLATES.items():
-        text = (folder / f"{template}.in").read_text(encoding="utf-8")
+        if plain and template in QUEUE_ONLY:
+            continue
+        place = folder / "plain" if plain and template in PLAIN else folder
+        text = (place / f"{template}.in").read_text(encoding="utf-8")
         found[Template(target).substitute(values)] = Template(text).substitute(values)
     return found
 
 
-def write_backend(name: str, folder: Path) -> list[Path]:
+def write_backend(name: str, folder: Path, plain: bool = False) -> list[Path]:
     """Write a new backend.
 
     Args:
         name: lower-case letters and digits, such as `acme`.
         folder: where; it must be absent or empty.
+        plain: without hardware queues.
 
     Returns:
         The files that were written.
@@ -100,7 +113,7 @@ def write_backend(name: str, folder: Path) -> list[Path]:
         PluginError: the name has another form, or there is something in the folder.
         OSError: the folder cannot be written.
     """
-    contents = scaffold_files(name)
+    contents = scaffold_files(name, plain)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PluginError(f"new-backend: {folder} exists and is not an empty folder")
     written = []
