@@ -23,6 +23,7 @@ __all__ = ["GgufEntry", "GgufHeader", "read_gguf_header"]
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 DEFAULT_ALIGNMENT = 32
+MAX_ELEMENTS = 1 << 56
 MAX_RANK = 4
 """`GGML_MAX_DIMS`."""
 MAX_NESTING = 8
@@ -179,6 +180,9 @@ def _read_record(file: BoundedFile) -> GgufEntry:
     sizes = file.unpack(f"<{rank}Q", f"the shape of tensor {name!r}")
     number, offset = file.unpack("<IQ", f"the record of tensor {name!r}")
     shape = tuple(int(size) for size in reversed(sizes))
+    # A size of 0 beside others that no memory has room for leaves no bytes to miss.
+    if math.prod(max(size, 1) for size in shape) > MAX_ELEMENTS:
+        raise file.error(at, f"tensor {name!r}: shape {shape} has over 2^56 elements")
     return GgufEntry(name, number, shape, at, offset, 0)
 
 
