@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tg_core.device import Buffer, Device, GlobalCounters
 from tg_core.device.queues.compiled import WAIT_SECONDS, HCQCompiled, Patience
+from tg_core.device.queues.memory import HCQBuffer
 from tg_core.device.queues.timeline import Dependent
 from tg_core.errors import DeviceError
 from tg_core.hcq.run import SizeInput, ValueInput
@@ -48,8 +49,7 @@ class DeviceStorageInput(NamedTuple):
     def buffer(self, arguments: Sequence[Buffer | int]) -> Buffer:
         """Return the storage, allocated."""
         given = self.fixed if self.fixed is not None else arguments[self.slot]
-        assert isinstance(given, Buffer)
-        return given.ensure_allocated()
+        return given.ensure_allocated()  # type: ignore[union-attr]  # a storage slot
 
 
 class CannotMap(Exception):
@@ -139,7 +139,7 @@ class LinkedSubmits(Dependent):
             mapped: list[tuple[HCQCompiled, int, int]] = []
             try:
                 try:
-                    values = self._values(arguments, mapped)
+                    values = self._values(arguments, buffers, mapped)
                 except CannotMap:
                     return False
                 self._fill(self._table, self._offset, *values)
@@ -188,30 +188,27 @@ class LinkedSubmits(Dependent):
         return False
 
     def _values(
-        self, arguments: Sequence[Buffer | int], mapped: list[tuple[HCQCompiled, int, int]]
+        self,
+        arguments: Sequence[Buffer | int],
+        buffers: Sequence[Buffer],
+        mapped: list[tuple[HCQCompiled, int, int]],
     ) -> list[int]:
-        values = []
+        values, storage = [], iter(buffers)
         for item in self.inputs:
-            if not isinstance(item, DeviceStorageInput):
+            if type(item) is not DeviceStorageInput:
                 values.append(item.read(arguments))
                 continue
-            buffer = item.buffer(arguments)
-            if isinstance(buffer.compiled, HCQCompiled):
-                values.append(item.device.hcq_allocator.address_of(buffer.opaque))
-                continue
-            place = buffer.compiled.allocator.address(buffer.root.opaque)
-            nbytes = max(buffer.root.nbytes, 1)
-            try:
-                start = item.device.hcq_allocator.map_host(place, nbytes)
-            except DeviceError as error:
-                raise CannotMap from error
-            mapped.append((item.device, place, nbytes))
-            values.append(start + buffer.offset)
+            buffer = next(storage)
+            opaque = buffer.opaque
+            if type(opaque) is HCQBuffer:
+                values.append(item.device.hcq_allocator.address_of(opaque))
+            else:
+                values.append(_map_host(item.device, buffer, mapped))
         return values
 
     def _submit(self) -> None:
         """Call the host program until it finds the last run over and room in the rings."""
-        patience = Patience()
+        patience: Patience | None = None
         while True:
             with self.devices[0].submission():
                 self._program(self._opaques, (), _GRID, _GRID)
@@ -220,12 +217,27 @@ class LinkedSubmits(Dependent):
                         device.host_submitted(commands.opaque)
                         device.keep(self._memory)
                     return
+            patience = patience or Patience()
             moving = [device.sleep(WAIT_SECONDS) for device in self.devices]
             if patience.is_over(any(moving)):
                 device = self.devices[0]
                 raise device.fail(
                     f"hang: the last run of a batch is not over\n{device.hang_report()}"
                 )
+
+
+def _map_host(
+    device: HCQCompiled, buffer: Buffer, mapped: list[tuple[HCQCompiled, int, int]]
+) -> int:
+    """Show memory of the host to a device; returns its address there."""
+    place = buffer.compiled.allocator.address(buffer.root.opaque)
+    nbytes = max(buffer.root.nbytes, 1)
+    try:
+        start = device.hcq_allocator.map_host(place, nbytes)
+    except DeviceError as error:
+        raise CannotMap from error
+    mapped.append((device, place, nbytes))
+    return start + buffer.offset
 
 
 def _start_over(device: HCQCompiled) -> None:
