@@ -62,7 +62,8 @@ class function(Generic[P, R]):  # noqa: N801 - used as a decorator
         fn: takes and returns tensors, in lists, tuples, dicts or dataclasses; must not look at
             values.
         precompile: make each call a unit that is scheduled by itself and whose results have
-            storage; else its graph is inlined where it is used.
+            storage; else its graph is inlined where it is used, as it is in any case for tensors
+            over several devices.
 
     Raises:
         FunctionError: from a call, when the function looks at the values of its arguments, or
@@ -88,7 +89,8 @@ class function(Generic[P, R]):  # noqa: N801 - used as a decorator
         if trace is None:
             trace = self.traces[key] = self._trace(args, kwargs)
         inputs = [*given, *(i.now() for i in trace.implicit)]
-        if self.precompile:
+        # A unit runs on one device; over several, the graph is expanded with what it is a part of.
+        if self.precompile and not any(isinstance(node.device, tuple) for node in inputs):
             nodes = self._call(trace, inputs)
         else:
             nodes = substitute_many(trace.results, dict(zip(trace.parameters, inputs, strict=True)))

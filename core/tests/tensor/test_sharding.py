@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tg_core import Tensor, dtypes, nn
+from tg_core import Tensor, dtypes, function, nn
 from tg_core.config import Context
 from tg_core.errors import DeviceError, DeviceMismatch, ShapeError
 from tg_core.uop.ops import Ops
@@ -357,6 +359,21 @@ def test_mixed_devices_are_named() -> None:
         _ = Tensor(A).shard(TWO, 0) + Tensor(B)
     with pytest.raises(DeviceMismatch, match="PYTHON:2"):
         _ = Tensor(A).shard(TWO, 0) + Tensor(B).shard(THREE, 0)
+
+
+def test_functions_take_sharded_tensors_and_custom_kernels_say_no() -> None:
+    x = Tensor(A).shard(TWO, 0).realize()
+    for precompile in (False, True):
+        double = function(lambda t: (t * 2).sum(), precompile=precompile)
+        np.testing.assert_allclose(double(x).item(), 2 * A.sum(), rtol=1e-5)
+    with pytest.raises(DeviceError, match="several devices"):
+        x.custom_kernel(fxn=lambda p: p.sink())
+
+
+def test_copies_and_pickles_keep_the_values() -> None:
+    x = Tensor(A).shard(TWO, 0)
+    assert copy.deepcopy(x).device == TWO
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(x)).numpy(), A)
 
 
 def test_one_device_is_a_move() -> None:

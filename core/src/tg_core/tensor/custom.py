@@ -71,6 +71,10 @@ class CustomMethods:
         tensors = [self, *lst]
         states = [_state_of(tensor) for tensor in tensors]
         devices = {state.device for state in states}
+        if any(isinstance(device, tuple) for device in devices):
+            raise DeviceError(
+                "custom_kernel: a tensor is over several devices; move it to one with .to()"
+            )
         if len(devices) > 1:
             raise DeviceError(
                 f"custom_kernel: tensors on different devices {sorted(map(str, devices))}"
