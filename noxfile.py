@@ -1,7 +1,14 @@
-"""Development sessions, as `nox -s NAME`; CONTRIBUTING.md says what each does."""
+"""Development sessions, as `nox -s NAME`; CONTRIBUTING.md says what each does.
+
+A judge checks a promise on many generated cases and writes what it counted to `reports/`. Its
+number of cases is an environment variable, named here with its value for a release.
+
+`nox --no-venv` takes what the running Python has instead of installing.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import nox
@@ -12,52 +19,122 @@ PINS = {
     for line in Path("requirements-dev.txt").read_text(encoding="utf-8").split()
     if "==" in line
 }
+JUDGES = (
+    "array_api", "divisions", "faults", "fuzz", "onnx_nodes", "proofs", "storage", "torch_ops",
+)  # fmt: skip
+"""Sessions that write a report."""
+FULL = ("lint", "types", "contracts", "docs", "tests", *JUDGES, "conformance", "bench")
 
 nox.options.sessions = ["lint", "types", "contracts", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 
 
+def install(session: nox.Session, *packages: str) -> None:
+    """Install packages, unless the session is to use what is there."""
+    if session.virtualenv.venv_backend != "none":
+        session.install(PINS["hatchling"], *packages)
+
+
+def judge(session: nox.Session, path: str, report: str, **counts: str) -> None:
+    """Run a judge.
+
+    Args:
+        session: the session, with what the judge needs installed.
+        path: the tests.
+        report: name of the report, and of the variable that names it for the tests.
+        counts: environment variables and their values, where they are not set.
+    """
+    variable, _, name = report.partition("=")
+    session.env[variable] = os.environ.get(variable, f"reports/{name}")
+    session.env.update({key: os.environ.get(key, value) for key, value in counts.items()})
+    session.run("pytest", path, *session.posargs)
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests against installed packages."""
-    session.install(PINS["hatchling"], *PACKAGES)
+    install(session, *PACKAGES)
     session.run("pytest", *(session.posargs or ("-n", "2")))
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Simplify 100,000 random expressions and compare their values."""
-    session.install(PINS["hatchling"], *PACKAGES)
-    session.env["FUZZ_EXPRESSIONS"] = "100000"
-    session.run(
-        "pytest", "core/tests/uop/symbolic/test_simplify.py", *(session.posargs or ("-n", "2"))
-    )
+    """Simplify 100,000 random expressions: values, bounds, fixed points, number of rewrites."""
+    install(session, *PACKAGES)
+    path = "core/tests/uop/symbolic/test_simplify.py"
+    judge(session, path, "FUZZ_REPORT=simplify_fuzz.json", FUZZ_EXPRESSIONS="100000")
 
 
 @nox.session
-def judges(session: nox.Session) -> None:
-    """Compare every op with PyTorch, 20,000 cases on the CPU and 2,000 on the interpreter, and
-    write `reports/torch_ops.json`.
-    """
-    session.install(PINS["hatchling"], "./core[test,judges]", "./plugins/tg-cpu")
-    session.env["JUDGE_REPORT"] = "reports/torch_ops.json"
-    for device, examples in (("CPU", "130"), ("PYTHON", "15")):
-        session.env["DEV"], session.env["JUDGE_EXAMPLES"] = device, examples
-        session.run("pytest", "core/tests/judges/test_torch_ops.py", *session.posargs)
+def divisions(session: nox.Session) -> None:
+    """Divide by every divisor of 16 bits, and by random ones of 32 and 64, without division."""
+    install(session, *PACKAGES)
+    path = "core/tests/codegen/decompositions/test_divide_by_multiplication.py"
+    judge(session, path, "DIVISION_REPORT=magic_division.json")
 
 
 @nox.session
 def proofs(session: nox.Session) -> None:
-    """Run the tests with every access of every kernel proved in bounds, or refused."""
-    session.install(PINS["hatchling"], *PACKAGES)
+    """Run the tests with every access of every kernel proved in bounds, or refused and listed."""
+    install(session, *PACKAGES)
     session.env["CHECK_OOB"] = "1"
-    session.run("pytest", *(session.posargs or ("-n", "2")))
+    session.env["PYTHONPATH"] = "core/tests"
+    session.env["INDEX_PROOFS_REPORT"] = os.environ.get(
+        "INDEX_PROOFS_REPORT", "reports/index_proofs.json"
+    )
+    session.run("pytest", "-p", "index_proofs", *(session.posargs or ("-n", "2")))
+
+
+@nox.session
+def torch_ops(session: nox.Session) -> None:
+    """Compare every op with PyTorch: 20,000 cases on the CPU, 2,000 on the interpreter."""
+    install(session, "./core[test,judges]", "./plugins/tg-cpu")
+    path = "core/tests/judges/test_torch_ops.py"
+    for device, examples in (("CPU", "120"), ("PYTHON", "12")):
+        session.env["DEV"] = device
+        judge(session, path, "JUDGE_REPORT=torch_ops.json", JUDGE_EXAMPLES=examples)
+
+
+@nox.session
+def array_api(session: nox.Session) -> None:
+    """Compare every function of the Python array API standard with `array-api-strict`."""
+    install(session, "./core[test,judges]", "./plugins/tg-cpu")
+    path = "core/tests/judges/test_array_api.py"
+    judge(session, path, "JUDGE_REPORT=array_api.json", JUDGE_EXAMPLES="100")
+
+
+@nox.session
+def onnx_nodes(session: nox.Session) -> None:
+    """Run the node tests of the `onnx` package."""
+    install(session, "./core[test,judges]", "./plugins/tg-cpu")
+    path = "core/tests/judges/test_onnx_nodes.py"
+    judge(session, path, "ONNX_REPORT=onnx_nodes.json", ONNX_NODES="all")
+
+
+@nox.session
+def storage(session: nox.Session) -> None:
+    """Compare random programs of views, writes and swaps with eager numpy."""
+    install(session, *PACKAGES)
+    session.env["JUDGE_EXAMPLES"] = os.environ.get("JUDGE_EXAMPLES", "2000")
+    session.run(
+        "pytest",
+        "core/tests/judges/test_storage_programs.py",
+        "core/tests/judges/test_view_programs.py",
+        *session.posargs,
+    )
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Plant every fault in REF, and write which test catches it to `reports/planted-faults.md`."""
+    install(session, *PACKAGES)
+    session.run("python", "conformance/tests/write_planted_faults.py", *session.posargs)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check format and lint; `nox -s lint -- --fix` repairs."""
-    session.install(PINS["ruff"])
+    install(session, PINS["ruff"])
     fix = "--fix" in session.posargs
     session.run("ruff", "format", *(() if fix else ("--check",)), ".")
     session.run("ruff", "check", *(("--fix",) if fix else ()), ".")
@@ -66,84 +143,55 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types, strictly."""
-    session.install(PINS["mypy"], *PACKAGES)
+    install(session, PINS["mypy"], *PACKAGES)
     session.run("mypy")
 
 
 @nox.session
 def contracts(session: nox.Session) -> None:
     """Check the import order."""
-    session.install(PINS["import-linter"], *PACKAGES)
+    install(session, PINS["import-linter"], *PACKAGES)
     session.run("lint-imports")
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation; a broken link fails."""
-    session.install("mkdocs==1.6.1")
+    install(session, "mkdocs==1.6.1")
     session.run("mkdocs", "build", "--strict")
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Run every benchmark and print its JSON."""
-    session.install(*PACKAGES)
+    """Run every benchmark and keep its figures: `nox -s bench -- --peer-python PYTHON`."""
+    install(session, *PACKAGES)
     for script in sorted(Path("benchmarks").glob("bench_*.py")):
-        session.run("python", str(script), *session.posargs)
+        known = script.read_text(encoding="utf-8")
+        arguments = list(session.posargs) if '"--peer-python"' in known else []
+        if '"--json"' in known:
+            name = script.stem.removeprefix("bench_")
+            arguments += ["--json", f"benchmarks/results/{name}.json"]
+        session.run("python", str(script), *arguments)
 
 
 @nox.session
 def conformance(session: nox.Session) -> None:
     """Run the conformance suite on what comes with core, or `nox -s conformance -- --device X`."""
-    session.install(*PACKAGES)
-    ours = [argument for name in ("CPU", "PYTHON", "REF") for argument in ("--device", name)]
-    ours += ["--report", "reports/conformance-{device}.json"]
-    ours += ["--report", "docs/conformance-{device}.html"]
-    session.run("tg-conformance", *(session.posargs or ours))
+    install(session, *PACKAGES)
+    runs = [session.posargs] if session.posargs else [("--device", d) for d in ("CPU", "PYTHON")]
+    for arguments in runs:
+        session.run("tg-conformance", *arguments, "--report", "reports/conformance-{device}.json")
 
 
 @nox.session
-def orders(session: nox.Session) -> None:
-    """Run 2,000 random graphs in 100 orders each on REF: `reports/conformance-orders.json`."""
-    session.install(*PACKAGES)
-    report = ("--report", "reports/conformance-orders.json")
-    session.run("tg-conformance", "--device", "REF", "--level", "3", "--thorough", *report)
-
-
-@nox.session
-def waits(session: nox.Session) -> None:
-    """Leave out each wait of 150 pairs of batches: `reports/conformance-waits.json`."""
-    session.install(PINS["hatchling"], *PACKAGES)
-    session.env["TG_WAIT_GRAPHS"] = "150"
-    session.env["TG_WAIT_REPORT"] = "reports/conformance-waits.json"
-    session.run("pytest", "conformance/tests/refdev/test_waits.py", "-p", "no:xdist")
-
-
-@nox.session
-def faults(session: nox.Session) -> None:
-    """Plant every fault, see that it is caught, and write `reports/planted-faults.md`."""
-    session.install(PINS["hatchling"], *PACKAGES)
-    session.run("python", "conformance/tests/write_planted_faults.py")
-    session.env["TG_ALL_FAULTS"] = "1"
-    session.run("pytest", "conformance/tests/test_reference_faults.py")
+def judges(session: nox.Session) -> None:
+    """Run every session that writes a report."""
+    for name in JUDGES:
+        session.notify(name)
 
 
 @nox.session
 def full(session: nox.Session) -> None:
     """Run everything a release needs."""
-    for name in (
-        "lint",
-        "types",
-        "contracts",
-        "docs",
-        "tests",
-        "fuzz",
-        "judges",
-        "proofs",
-        "conformance",
-        "orders",
-        "waits",
-        "faults",
-        "bench",
-    ):
+    for name in FULL:
         session.notify(name)
