@@ -6,10 +6,21 @@ Floats narrower than 32 bits are widened around every function, so that the resu
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from tg_core.dtype import dtypes
-from tg_core.uop.mixin.math import MathMixin, horner
+from tg_core.uop.mixin.math import MathMixin
+from tg_core.uop.mixin.series import (
+    ASIN,
+    ATAN,
+    ATANH,
+    COSH,
+    SINH,
+    SINH_LESS_X_COSH,
+    horner,
+    is_double,
+    odd,
+    terms,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -32,13 +43,35 @@ class TrigonometryMixin(MathMixin):
     def asin(self) -> Self:
         """Return the arc sine; NaN outside of [-1, 1]."""
         wide = self._wide()
-        # atan2 of the two legs is accurate at both ends, where a polynomial in x is not
-        return wide._atan_of(((1.0 - wide) * (1.0 + wide)).sqrt())._narrow(self)
+        size = wide._magnitude()
+        inner, angle, rest = size._asin_parts()
+        high, low = _HALF_PI[is_double(wide.dtype)]
+        # beyond 1/2 the parts are half of the complement
+        outer = high - (2.0 * angle + (2.0 * rest - low))
+        result = inner.where(angle + rest, outer)
+        return (wide < 0.0).where(-result, result)._narrow(self)
 
     def acos(self) -> Self:
         """Return the arc cosine; NaN outside of [-1, 1]."""
         wide = self._wide()
-        return ((1.0 - wide).sqrt()._atan_of((1.0 + wide).sqrt()) * 2.0)._narrow(self)
+        size = wide._magnitude()
+        inner, angle, rest = size._asin_parts()
+        high, low = _HALF_PI[is_double(wide.dtype)]
+        negative = wide < 0.0
+        turned = negative.where(-angle, angle), negative.where(-rest, rest)
+        near = high - (turned[0] + (turned[1] - low))
+        small = 2.0 * (angle + rest)
+        far = negative.where(2.0 * high - (2.0 * angle + (2.0 * rest - 2.0 * low)), small)
+        return inner.where(near, far)._narrow(self)
+
+    def _asin_parts(self) -> tuple[Self, Self, Self]:
+        """Return where self, not negative, is at most 1/2; and the arc sine as a sum of two: of
+        self there, elsewhere of the root of `(1 - self) / 2`.
+        """
+        inner = self <= 0.5
+        square = inner.where(self * self, 0.5 * (1.0 - self))
+        angle = inner.where(self, inner.where(0.25, square).sqrt())
+        return inner, angle, angle * (square * horner(square, terms(ASIN, 12, self.dtype)))
 
     def atan(self) -> Self:
         """Return the arc tangent in [-pi/2, pi/2]."""
@@ -49,24 +82,24 @@ class TrigonometryMixin(MathMixin):
         """Return the angle of the point `(x, self)` for `x >= 0`."""
         y = self._magnitude()
         swapped = y > x
-        low, high = swapped.where(x, y), swapped.where(y, x)
-        both = low.isinf() & high.isinf()
-        ratio = both.where(1.0, high.eq(0.0).where(0.0, low / high.eq(0.0).where(1.0, high)))
-        angle = ratio._atan_unit()
-        size = swapped.where(math.pi / 2 - angle, angle)
+        least, most = swapped.where(x, y), swapped.where(y, x)
+        infinite, origin = most.isinf(), most.eq(0.0)
+        least = infinite.where(least.isinf().where(1.0, 0.0), least)
+        most = (infinite | origin).where(1.0, most)
+        # their sum must not overflow
+        limit, factor = _LARGE[is_double(self.dtype)]
+        scale = (most > limit).where(factor, 1.0)
+        least, most = least * scale, most * scale
+        # above tan(pi/8) the angle is taken from the diagonal
+        steep = least > most * _TAN_EIGHTH
+        ratio = steep.where(least - most, least) / steep.where(least + most, most)
+        square = ratio * ratio
+        rest = ratio * (square * horner(square, terms(ATAN, 9, self.dtype)) + 0.0)
+        high, low = _HALF_PI[is_double(self.dtype)]
+        diagonal = high / 2 + (ratio + (rest + low / 2))
+        angle = steep.where(diagonal, ratio + rest)
+        size = swapped.where(high - (angle - low), angle)
         return (self < 0.0).where(-size, size)
-
-    def _atan_unit(self) -> Self:
-        """Return the arc tangent for values in [0, 1]."""
-        # halving the angle twice brings the argument below tan(pi/16), where the series converges
-        # fast
-        once = self / ((self * self + 1.0).sqrt() + 1.0)
-        twice = once / ((once * once + 1.0).sqrt() + 1.0)
-        terms = 13 if self.dtype is dtypes.float64 else 6
-        series: Self = horner(
-            twice * twice, [(-1.0) ** n / (2 * n + 1) for n in reversed(range(terms))]
-        )
-        return twice * series * 4.0
 
     def atan2(self, x: Any) -> Self:
         """Return the angle of the point `(x, self)` in [-pi, pi], signs of zeros included."""
@@ -80,8 +113,11 @@ class TrigonometryMixin(MathMixin):
     def sinh(self) -> Self:
         """Return the hyperbolic sine."""
         wide = self._wide()
+        near = wide.clamp(-2.0, 2.0)
+        square = near * near
+        series = odd(near, square * horner(square, terms(SINH, 9, wide.dtype)))
         grown = wide._half_exp() - wide.neg()._half_exp()
-        return (wide.abs() < 1.0).where(wide.clamp(-1.0, 1.0)._sinh_series(), grown)._narrow(self)
+        return (wide.abs() < 2.0).where(series, grown)._narrow(self)
 
     def cosh(self) -> Self:
         """Return the hyperbolic cosine."""
@@ -90,50 +126,74 @@ class TrigonometryMixin(MathMixin):
 
     def _half_exp(self) -> Self:
         """Return half of the exponential, also where the exponential itself overflows."""
-        # the argument is halved, not lowered by log(2): that would round a large one
-        root = (self * 0.5).exp()
-        return root * 0.5 * root
+        limit, shift, factor = _HALF_EXP[is_double(self.dtype)]
+        # both are so close that their difference is exact
+        large = self > limit
+        return large.where((self - shift).exp() * factor, large.where(0.0, self).exp() * 0.5)
 
     def tanh(self) -> Self:
         """Return the hyperbolic tangent."""
         wide = self._wide()
-        # 1 - 2/(e^2|x| + 1) loses digits near zero: there -expm1(-2|x|) / (2 + expm1(-2|x|))
-        # would be exact, its series is used
+        near = wide.clamp(-1.0, 1.0)
+        square = near * near
+        rest = horner(square, terms(SINH_LESS_X_COSH, 7, wide.dtype))
+        series = odd(near, square * rest / horner(square, terms(COSH, 7, wide.dtype)))
         decay = (wide.abs() * -2.0).exp()
-        large = (1.0 - decay) / (1.0 + decay)
-        small = wide.clamp(-0.5, 0.5)
-        square = small * small
-        near = small * (horner(square, _SINH) / horner(square, _COSH))
+        large = 1.0 - 2.0 * decay / (1.0 + decay)
         signed = (wide < 0.0).where(-large, large)
-        return (wide.abs() < 0.5).where(near, signed)._narrow(self)
+        return (wide.abs() < 1.0).where(series, signed)._narrow(self)
 
     def asinh(self) -> Self:
         """Return the inverse hyperbolic sine."""
         wide = self._wide()
         size = wide._magnitude()
+        near = size.clamp(max_=0.5)
+        small = near * near
+        series = odd(near, -small * horner(-small, terms(ASIN, 12, wide.dtype)))
         square = size * size
-        exact = (size + square / ((square + 1.0).sqrt() + 1.0)).log1p()
+        exact = size._log1p_of_sum(square / ((square + 1.0).sqrt() + 1.0))
         is_large = size > _LOGARITHMIC
         # no logarithm of 0 where it is not wanted: its infinite slope would make the gradient NaN
-        result = is_large.where(is_large.where(size, 1.0).log() + math.log(2), exact)
+        far = is_large.where(is_large.where(size, 1.0).log() + math.log(2), exact)
+        result = (size < 0.5).where(series, far)
         return (wide < 0.0).where(-result, result)._narrow(self)
 
     def acosh(self) -> Self:
         """Return the inverse hyperbolic cosine; NaN below 1."""
         wide = self._wide()
         rest = wide - 1.0
-        exact = (rest + rest.sqrt() * (wide + 1.0).sqrt()).log1p()
+        # near 1 it is twice the asinh of the root of rest / 2
+        half = (rest * 0.5).clamp(max_=0.25)
+        near = 2.0 * odd(half.sqrt(), -half * horner(-half, terms(ASIN, 12, wide.dtype)))
+        root = (wide < 1.5).where(1.0, rest * (wide + 1.0)).sqrt()
+        exact = (wide < 1.5).where(near, root._log1p_of_sum(rest))
         return (wide > _LOGARITHMIC).where(wide.log() + math.log(2), exact)._narrow(self)
 
     def atanh(self) -> Self:
         """Return the inverse hyperbolic tangent; NaN outside of [-1, 1]."""
         wide = self._wide()
         size = wide._magnitude()
-        result = (2.0 * size / (1.0 - size)).log1p() * 0.5
+        near = size.clamp(max_=0.5)
+        square = near * near
+        series = odd(near, square * horner(square, terms(ATANH, 12, wide.dtype)))
+        result = (size < 0.5).where(series, (2.0 * size / (1.0 - size)).log1p() * 0.5)
         return (wide < 0.0).where(-result, result)._narrow(self)
 
 
-_SINH = [1 / math.factorial(2 * n + 1) for n in reversed(range(8))]
-_COSH = [1 / math.factorial(2 * n) for n in reversed(range(8))]
+_HALF_PI: Final = {
+    False: (1.57079637050628662109375, -4.371139000186241e-08),
+    True: (1.5707963267948966, 6.123233995736766e-17),
+}
+"""Half of pi as a float of the precision and what is missing; by whether that is float64."""
+_TAN_EIGHTH: Final = math.sqrt(2) - 1
+_LARGE: Final = {False: (2.0**100, 2.0**-30), True: (2.0**1000, 2.0**-60)}
+"""What is so large that it is scaled, and by how much."""
+_HALF_EXP: Final = {
+    False: (88.0, 47.9375, math.exp(47.9375) / 2),
+    True: (709.0, 356.1875, 2.4503931923586324e154),
+}
+"""Above which arguments, by how much these are lowered, and half of the exponential of that: a
+number that rounds by very little.
+"""
 _LOGARITHMIC = 1e9
 """Above this, sqrt(x^2 + 1) is x in every precision, and x^2 does not overflow below it."""
