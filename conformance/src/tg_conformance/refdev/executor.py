@@ -44,18 +44,19 @@ class RefExecutor(EmulatedQueue):
         self.memory = memory
         self.ring = memory.ring.opaque.address
         self.ring_words = memory.ring.size
-        self.doorbell = memory.doorbell.opaque.address
+        self.doorbell = memory.doorbell.opaque.host_bytes().cast("Q")
         self.read_ptr = memory.read_ptr.opaque.address
         self.read = self.pushed = 0
         self.indirect: tuple[int, int] | None = None
         """Address of the next packet of an INDIRECT, and where it ends."""
         self.packets = 0
         self.fault = None
+        self._peeked: tuple[object, list[int] | None] = (None, None)
         self._images: dict[bytes, Image] = {}
         self._argument_cache: dict[int, bytes] = {}
 
     def look(self) -> None:
-        pushed = self.space.word(self.doorbell, 8)
+        pushed = self.doorbell[0]
         if pushed != self.pushed:
             # The doorbell gives away what the host had done before it.
             self.pushed = pushed
@@ -124,6 +125,12 @@ class RefExecutor(EmulatedQueue):
 
     def _peek(self) -> list[int] | None:
         """Return the words of the next packet, or None if there is none."""
+        place = (self.indirect, self.read, self.pushed)
+        if self._peeked[0] != place:
+            self._peeked = place, self._fetch()
+        return self._peeked[1]
+
+    def _fetch(self) -> list[int] | None:
         if self.indirect is not None:
             address, end = self.indirect
             head = self.space.word(address, 4)

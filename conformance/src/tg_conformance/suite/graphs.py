@@ -86,13 +86,13 @@ class Graphs:
 
     def part(self, number: int, start: int, elements: int) -> UOp:
         """Return some elements of a buffer's parameter."""
-        whole = UOp.param(number, dtypes.float32, (SIZE,), self.device_of(number))
+        whole = UOp.param(number, dtypes.int32, (SIZE,), self.device_of(number))
         return whole._movement(Ops.SHRINK, ((start, start + elements),))
 
     def start(self, seed: int) -> Array:
         """Return contents of all buffers, of whole numbers."""
         rng = np.random.default_rng(seed)
-        return rng.integers(-4, 5, (self.count, SIZE)).astype(np.float32)
+        return rng.integers(-4, 5, (self.count, SIZE)).astype(np.int32)
 
     def buffers(self, start: Array) -> list[Buffer]:
         """Return buffers with these contents."""

@@ -13,7 +13,7 @@ from tg_core.device.queues import HCQCompiled
 from tg_core.errors import DeviceError
 from tg_core.hcq import batch, link_submits
 from tg_core.support.emulation import Machine
-from tg_core.uop.ops import KernelInfo, Ops, UOp
+from tg_core.uop.ops import AxisType, KernelInfo, Ops, UOp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ def reseed(name: str, seed: int) -> None:
 
 
 def mix_call(target: UOp, source: UOp, elements: int) -> UOp:
-    """Return the call of a kernel `target[i] = target[i] + source[i] * 2` on float32.
+    """Return the call of a kernel `target[i] = target[i] + source[i] * 2` on int32, which wraps.
 
     Args:
         target: a PARAM, or a part of one.
@@ -81,9 +81,10 @@ def mix_call(target: UOp, source: UOp, elements: int) -> UOp:
     """
     device = target.device
     assert isinstance(device, str)
-    a, b = (UOp.param(slot, dtypes.float32, (elements,), device) for slot in (0, 1))
-    i = UOp.range(elements, 0)
-    value = a.index(i).load() + b.index(i).load() * UOp.const(2.0, dtypes.float32)
+    a, b = (UOp.param(slot, dtypes.int32, (elements,), device) for slot in (0, 1))
+    axis = AxisType.GLOBAL if Device[device].renderer.has_global else AxisType.LOOP
+    i = UOp.range(elements, 0, axis)
+    value = a.index(i).load() + b.index(i).load() * UOp.const(2, dtypes.int32)
     kernel = UOp.sink(a.index(i).store(value).end(i), arg=KernelInfo("mix", ()))
     return UOp.call(compile_program(kernel, Device[device].renderer), target, source)
 
@@ -108,10 +109,11 @@ def link(calls: Sequence[UOp]) -> LinkedSubmits:
 
 
 def numbers(seed: int, *shape: int) -> np.ndarray[Any, Any]:
-    """Return whole numbers as float32."""
-    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float32)
+    """Return small numbers."""
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.int32)
 
 
 def filled(device: str, values: np.ndarray[Any, Any]) -> Buffer:
-    """Return a buffer of float32 with these values."""
-    return Buffer(device, values.size, dtypes.float32).copyin(values.tobytes())
+    """Return a buffer of int32 with these values."""
+    cells = values.astype(np.int32)
+    return Buffer(device, cells.size, dtypes.int32).copyin(cells.tobytes())

@@ -33,7 +33,7 @@ SIZE = 40
 
 def parameters(device: str, count: int) -> list[UOp]:
     """Return storage of `SIZE` elements by parameter slot."""
-    return [UOp.param(slot, dtypes.float32, (SIZE,), device) for slot in range(count)]
+    return [UOp.param(slot, dtypes.int32, (SIZE,), device) for slot in range(count)]
 
 
 def check(what: str, buffer: Buffer, wanted: np.ndarray) -> None:
@@ -138,8 +138,8 @@ def test_memory_is_freed_while_queued(tg_device: str, seed: int) -> None:
     reseed(tg_device, seed)
     a, b = parameters(tg_device, 2)
     linked = link([mix_call(a, b, SIZE)])
-    total = filled(tg_device, np.zeros(SIZE, np.float32))
-    wanted = np.zeros(SIZE, np.float32)
+    total = filled(tg_device, np.zeros(SIZE, np.int32))
+    wanted = np.zeros(SIZE, np.int32)
     for turn in range(10):
         values = numbers(turn, SIZE)
         addend = filled(tg_device, values)
@@ -148,7 +148,7 @@ def test_memory_is_freed_while_queued(tg_device: str, seed: int) -> None:
         gc.collect()
         Device[tg_device].memory.release_cached()
         # of the size that was freed, with other contents
-        filled(tg_device, np.full(SIZE, 77, np.float32))
+        filled(tg_device, np.full(SIZE, 77, np.int32))
         wanted += 2 * values
     check(f"{tg_device}: after 10 addends that were freed in flight", total, wanted)
 
@@ -161,17 +161,17 @@ def test_memory_of_a_peer_is_freed_while_queued(tg_device: str, seed: int) -> No
     if len(names) == 1:
         pytest.skip("undeclared: SEVERAL_DEVICES")
     reseed(tg_device, seed)
-    target = UOp.param(0, dtypes.float32, (SIZE,), names[1])
-    source = UOp.param(1, dtypes.float32, (SIZE,), names[0])
+    target = UOp.param(0, dtypes.int32, (SIZE,), names[1])
+    source = UOp.param(1, dtypes.int32, (SIZE,), names[0])
     linked = link([copy_call(target, source)])
     kept = []
     for turn in range(8):
         values = numbers(turn, SIZE)
-        there, here = filled(names[1], np.zeros(SIZE, np.float32)), filled(names[0], values)
+        there, here = filled(names[1], np.zeros(SIZE, np.int32)), filled(names[0], values)
         linked.run([there, here])
         del here
         Device[names[0]].memory.release_cached()
-        filled(names[0], np.full(SIZE, 77, np.float32))
+        filled(names[0], np.full(SIZE, 77, np.int32))
         kept.append((there, values))
     for turn, (there, values) in enumerate(kept):
         check(f"{names[1]}: copy {turn + 1} of memory that was freed in flight", there, values)
@@ -252,7 +252,7 @@ def test_no_memory_for_a_run(tg_device: str) -> None:
     before = opened(tg_device).timeline.given
     for _ in range(2):
         with pytest.raises(OutOfMemory):
-            linked.run([Buffer(tg_device, limit, dtypes.float32), kept])
+            linked.run([Buffer(tg_device, limit, dtypes.int32), kept])
     assert opened(tg_device).timeline.given == before, f"{tg_device}: work was given all the same"
     check(f"{tg_device}: memory of a run that did not fit", kept, values)
     total = filled(tg_device, values)

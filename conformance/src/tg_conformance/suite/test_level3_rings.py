@@ -17,7 +17,7 @@ MOST = 3000
 
 def adder(device: str) -> UOp:
     """Return a call that adds twice its second parameter to its first."""
-    a, b = (UOp.param(slot, dtypes.float32, (4,), device) for slot in (0, 1))
+    a, b = (UOp.param(slot, dtypes.int32, (4,), device) for slot in (0, 1))
     return mix_call(a, b, 4)
 
 
@@ -29,8 +29,8 @@ def test_a_ring_wraps_at_every_offset(tg_device: str) -> None:
     multiple of a submission's is cut at every word.
     """
     device = opened(tg_device)
-    linked, step = link([adder(tg_device)]), np.array([1, 0, -1, 0.5], np.float32)
-    total, addend = filled(tg_device, np.zeros(4, np.float32)), filled(tg_device, step)
+    linked, step = link([adder(tg_device)]), np.array([1, 0, -1, 3], np.int32)
+    total, addend = filled(tg_device, np.zeros(4, np.int32)), filled(tg_device, step)
     queue = device.queue("COMPUTE", 0)
     put, length = queue.put_value.opaque.host_bytes().cast("Q"), queue.ring.nbytes
     seen: set[int] = set()
@@ -57,7 +57,7 @@ def test_a_full_ring_makes_the_host_wait(tg_device: str) -> None:
     device = opened(tg_device)
     # A batch runs again only when its last run is over, so there must be many.
     batches = [link([adder(tg_device)]) for _ in range(96)]
-    total, addend = (filled(tg_device, np.full(4, n, np.float32)) for n in (0, 1))
+    total, addend = (filled(tg_device, np.full(4, n, np.int32)) for n in (0, 1))
     queue = device.queue("COMPUTE", 0)
     put = queue.put_value.opaque.host_bytes().cast("Q")
     start, done = put[0], 0
@@ -88,7 +88,7 @@ def test_a_timeline_starts_over_before_it_turns_negative(
         return ((a.to(names[-1]) * 2).to(tg_device) + 1).realize()
 
     for turn in range(12):
-        a = Tensor(np.full(3, turn, np.float32)).to(tg_device).realize()
+        a = Tensor(np.full(3, turn, np.int32)).to(tg_device).realize()
         what = f"{tg_device}: turn {turn + 1} across the end of a timeline of {bits} bits"
         check(what, step(a).numpy(), np.full(3, 2 * turn + 1))
         for name, timeline in zip(names, timelines):

@@ -45,7 +45,7 @@ def working_devices(tg_device: str) -> Iterator[None]:
 
 def batch_on(device: str) -> list[UOp]:
     """Return the calls of a small batch: twice the second parameter is added to the first."""
-    a, b = (UOp.param(slot, dtypes.float32, (SIZE,), device) for slot in (0, 1))
+    a, b = (UOp.param(slot, dtypes.int32, (SIZE,), device) for slot in (0, 1))
     return [mix_call(a, b, SIZE)]
 
 
@@ -126,7 +126,7 @@ def test_a_fault_is_reported(tg_device: str) -> None:
 def test_recovery_is_complete(tg_device: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is as it was, batches linked before run again, and it can happen again."""
     values = numbers(5, SIZE)
-    total, addend = filled(tg_device, values), filled(tg_device, np.ones(SIZE, np.float32))
+    total, addend = filled(tg_device, values), filled(tg_device, np.ones(SIZE, np.int32))
     linked = link(batch_on(tg_device))
     linked.run([total, addend])
     for turn in range(1, 4):
@@ -165,7 +165,7 @@ def test_other_devices_go_on(tg_device: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_work_behind_a_hang_is_dropped(tg_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was given behind the work that hung is not done later: nobody waits for it."""
     values = numbers(8, SIZE)
-    total, addend = filled(tg_device, values), filled(tg_device, np.ones(SIZE, np.float32))
+    total, addend = filled(tg_device, values), filled(tg_device, np.ones(SIZE, np.int32))
     linked = link(batch_on(tg_device))
     hang(tg_device, monkeypatch)
     linked.run([total, addend])
