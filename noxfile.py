@@ -21,6 +21,7 @@ PINS = {
 }
 JUDGES = (
     "array_api", "divisions", "faults", "fuzz", "onnx_nodes", "proofs", "storage", "torch_ops",
+    "waits",
 )  # fmt: skip
 """Sessions that write a report."""
 FULL = ("lint", "types", "contracts", "docs", "tests", *JUDGES, "conformance", "bench")
@@ -122,6 +123,14 @@ def storage(session: nox.Session) -> None:
         "core/tests/judges/test_view_programs.py",
         *session.posargs,
     )
+
+
+@nox.session
+def waits(session: nox.Session) -> None:
+    """Take each wait out of random batches: the detector finds a race, or others imply the wait."""
+    install(session, *PACKAGES)
+    path = "conformance/tests/refdev/test_waits.py"
+    judge(session, path, "TG_WAIT_REPORT=waits.json", TG_WAIT_GRAPHS="1000")
 
 
 @nox.session
