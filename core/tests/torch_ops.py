@@ -521,6 +521,8 @@ def checked_qr(parts: Any) -> Any:
 
 
 def their_clamp(x: Any, min_: Any = None, max_: Any = None) -> Any:
+    if x.dtype is torch.uint8 and max_ < 0:
+        raise ValueError("the limit wraps there")
     return torch.clamp(x, min_, max_)
 
 
@@ -747,6 +749,7 @@ DIFFERENCES: dict[str, str] = {
     "the first of equal values is found": "argmax argmin sort topk",
     "equal maxima share the gradient": "max_pool2d",
     "the sign of NaN is NaN": "sign",
+    "a limit beyond an integer dtype is moved into it": "clamp clip",
 } | {why: ops for why, (ops, _) in OTHER_DTYPES.items()}
 """What is not as in PyTorch on purpose, and where."""
 

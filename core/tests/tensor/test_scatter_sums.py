@@ -114,3 +114,8 @@ def test_in_functions_and_replays() -> None:
         arguments = Tensor(index).realize(), Tensor(weight).realize()
         for found in (jitted(*arguments), traced(table, *arguments)):
             np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_nothing_to_look_up() -> None:
+    x = Tensor(np.zeros(0, np.float32))
+    assert x.diag().sum().gradient(x)[0].tolist() == []

@@ -53,18 +53,19 @@ def scatter_sum(expanded: UOp, grad: UOp, axes: tuple[int, ...]) -> UOp | None:
     Returns:
         The sum over the axes, in the dtype that sums have; None where a sum it is.
     """
+    if not all(isinstance(size, int) for size in grad.shape) or math.prod(grad.shape) < LEAST_WORK:  # type: ignore[type-var]  # ints
+        return None
     lookup = _lookup_of(grad, axes)
     if lookup is None or lookup.positions in axes or not isinstance(expanded.device, str):
         return None
-    size = lookup.shape[lookup.positions]
-    if size < LEAST_POSITIONS or math.prod(lookup.shape) < LEAST_WORK:
+    if lookup.shape[lookup.positions] < LEAST_POSITIONS:
         return None
     return _summed(lookup, expanded.device, accumulation_dtype(grad.dtype))
 
 
 def _lookup_of(grad: UOp, axes: tuple[int, ...]) -> _Lookup | None:
     """Match WHERE(position == index, EXPAND(values), 0)."""
-    if grad.op is not Ops.WHERE or not all(isinstance(size, int) for size in grad.shape):
+    if grad.op is not Ops.WHERE:
         return None
     condition, values, other = grad.src
     if other.const_value != 0 or values.op is not Ops.EXPAND:
