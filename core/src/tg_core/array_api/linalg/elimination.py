@@ -12,6 +12,8 @@ from tg_core.array_api.linalg.matrices import (
     identity_like,
     positions,
     square_matrices_of,
+    step_of,
+    stored,
 )
 from tg_core.array_api.operands import floats_of
 from tg_core.errors import ShapeError
@@ -42,42 +44,58 @@ class _Triangle:
 
 def _eliminated(x: Tensor, size: int) -> _Triangle:
     """Return the first `size` columns made triangular; the rest is carried along."""
-    work = x.contiguous()
-    pivots = work.const_like(0.0).shrink([*[None] * (x.ndim - 1), (0, 1)]).contiguous()
-    swapped = pivots.shrink([*[None] * (x.ndim - 2), (0, 1), None]).ne(0.0).contiguous()
-    step = counter(0, x)
-    row, column = positions(size, -2), positions(x._int_shape()[-1], -1)
+    work = stored(x)
+    pivots = stored(work.const_like(0.0)._leading(x.ndim - 1, 1))
+    swapped = stored(pivots._leading(x.ndim - 2, 1).ne(0.0))
+    step = counter(0, work)
     for _ in range(size):
-        line = along(work, column.eq(step), -1)
-        free = (row >= step).where(line.abs(), -1.0)
-        best = free.argmax(-2, keepdim=True).cast(step.dtype).contiguous()
-        here, there = row.eq(step), row.eq(best)
-        top, pivot_row = along(work, here, -2), along(work, there, -2).contiguous()
-        exchanged = here.where(pivot_row, there.where(top, work))
-        pivot = along(pivot_row, column.eq(step), -1)
-        entry = there.where(along(line, here, -2), line)
-        factor = ((row > step) & pivot.ne(0.0)).where(entry / pivot, 0.0).contiguous()
-        work = (exchanged - factor * pivot_row).contiguous()
-        pivots = here.where(pivot, pivots).contiguous()
-        swapped = swapped.ne(best.ne(step)).contiguous()
-        step = (step + 1).contiguous()
+        work, pivots, swapped, step = _pivoted(work, pivots, swapped, step)
     return _Triangle(work, pivots, swapped)
+
+
+@step_of
+def _pivoted(
+    work: Tensor, pivots: Tensor, swapped: Tensor, step: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Exchange two rows and take multiples of the upper one off those below."""
+    size, width = work._int_shape()[-2:]
+    row, here = positions(size, -2), positions(size, -2).eq(step)
+    in_column = positions(width, -1).eq(step)
+    line = along(work, in_column, -1).contiguous()
+    best = (row >= step).where(line.abs(), -1.0).argmax(-2, keepdim=True)
+    best = best.cast(step.dtype).contiguous()
+    there = row.eq(best)
+    top, pivot_row = along(work, here, -2), along(work, there, -2).contiguous()
+    exchanged = here.where(pivot_row, there.where(top, work))
+    pivot = along(pivot_row, in_column, -1)
+    entry = there.where(along(line, here, -2), line)
+    factor = ((row > step) & pivot.ne(0.0)).where(entry / pivot, 0.0).contiguous()
+    return (
+        exchanged - factor * pivot_row,
+        here.where(pivot, pivots),
+        swapped.ne(best.ne(step)),
+        step + 1,
+    )
 
 
 def _solved(matrix: Tensor, right: Tensor) -> Tensor:
     """Return the solutions of `matrix @ solution = right` for matrices of one stack."""
     size = matrix._int_shape()[-1]
-    triangle = _eliminated(matrix.cat(right, dim=-1), size)
-    work, step = triangle.rows, counter(size - 1, matrix)
-    row, column = positions(size, -2), positions(work._int_shape()[-1], -1)
+    work = _eliminated(matrix.cat(right, dim=-1), size).rows
+    step = counter(size - 1, work)
     for _ in range(size):
-        here = row.eq(step)
-        line = along(work, column.eq(step), -1)
-        solved = (along(work, here, -2) / along(line, here, -2)).contiguous()
-        factor = (row < step).where(line, 0.0).contiguous()
-        work = here.where(solved, work - factor * solved).contiguous()
-        step = (step - 1).contiguous()
+        work, step = _substituted(work, step)
     return work.shrink([*[None] * (work.ndim - 1), (size, work.shape[-1])])
+
+
+@step_of
+def _substituted(work: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
+    """Find one unknown and take what it makes off the equations above."""
+    size, width = work._int_shape()[-2:]
+    row, here = positions(size, -2), positions(size, -2).eq(step)
+    line = along(work, positions(width, -1).eq(step), -1).contiguous()
+    solved = (along(work, here, -2) / along(line, here, -2)).contiguous()
+    return here.where(solved, work - (row < step).where(line, 0.0) * solved), step - 1
 
 
 def _sign_of_order(triangle: _Triangle) -> Tensor:

@@ -1,20 +1,35 @@
 """What the factorisations share: checked arguments, and steps that are all one kernel.
 
 A step of a factorisation works on whole matrices and finds its row and column by comparing
-positions with a counter, which is a value on the device. So every step is the same program, and a
-matrix of any size compiles a handful of kernels.
+positions with a counter, which is a value on the device. So every step is the same program: it is
+scheduled and compiled once for each shape (`step_of`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from tg_core.array_api.operands import floats_of
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
+from tg_core.function import function
 
 if TYPE_CHECKING:
     from tg_core.tensor import Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def step_of(step: Callable[P, R]) -> function[P, R]:
+    """Decorate a step that is repeated: each call is a unit, whose results have storage."""
+    return function(step, precompile=True)
+
+
+def stored(x: Tensor) -> Tensor:
+    """Return what a step takes: a value with a device of its own."""
+    return x.clone() if x.uop.device is None else x.contiguous()
 
 
 def matrices_of(x: Tensor, name: str) -> Tensor:
@@ -65,3 +80,9 @@ def identity_like(x: Tensor, size: int) -> Tensor:
     """Return identity matrices with the leading axes and dtype of x."""
     ones = positions(size, -2).eq(positions(size, -1)).cast(x.dtype)
     return ones._broadcast_to((*x.shape[:-2], size, size))
+
+
+def scale_of(x: Tensor) -> Tensor:
+    """Return the greatest magnitude of each matrix, 1 for zero, so that squares do not overflow."""
+    greatest = x.abs().max((-2, -1), keepdim=True).contiguous()
+    return greatest.eq(0.0).where(1.0, greatest)

@@ -11,6 +11,8 @@ from tg_core.array_api.linalg.matrices import (
     matrices_of,
     positions,
     square_matrices_of,
+    step_of,
+    stored,
 )
 from tg_core.errors import ShapeError
 
@@ -35,20 +37,23 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
         upper: return L^T instead.
     """
     value = square_matrices_of(x, "cholesky")
-    size = value._int_shape()[-1]
-    rest = value._wide().contiguous()
-    factor = rest.const_like(0.0).contiguous()
-    step = counter(0, value)
-    row, column = positions(size, -2), positions(size, -1)
-    for _ in range(size):
-        line = along(rest, column.eq(step), -1)
-        head = along(line, row.eq(step), -2)
-        found = (row >= step).where(line / head.sqrt(), 0.0).contiguous()
-        factor = column.eq(step).where(found, factor).contiguous()
-        rest = (rest - found * found.transpose(-2, -1)).contiguous()
-        step = (step + 1).contiguous()
+    rest = stored(value._wide())
+    factor, step = stored(rest.const_like(0.0)), counter(0, rest)
+    for _ in range(value._int_shape()[-1]):
+        rest, factor, step = _cholesky_step(rest, factor, step)
     result = factor.cast(value.dtype)
     return result.transpose(-2, -1) if upper else result
+
+
+@step_of
+def _cholesky_step(rest: Tensor, factor: Tensor, step: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Find one column of the factor and take its square off the rest."""
+    size = rest._int_shape()[-1]
+    row, here = positions(size, -2), positions(size, -1).eq(step)
+    line = along(rest, here, -1)
+    head = along(line, row.eq(step), -2)
+    found = (row >= step).where(line / head.sqrt(), 0.0).contiguous()
+    return rest - found * found.transpose(-2, -1), here.where(found, factor), step + 1
 
 
 def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult:
@@ -65,29 +70,36 @@ def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult:
         raise ShapeError(f"qr: mode must be 'reduced' or 'complete', found {mode!r}")
     value = matrices_of(x, "qr")
     rows, columns = value._int_shape()[-2:]
-    rest = value._wide().contiguous()
-    basis = identity_like(rest, rows).contiguous()
-    step = counter(0, value)
-    row, column = positions(rows, -2), positions(columns, -1)
+    rest = stored(value._wide())
+    basis, step = stored(identity_like(rest, rows)), counter(0, rest)
     for _ in range(min(rows - 1, columns)):
-        line = (row >= step).where(along(rest, column.eq(step), -1), 0.0)
-        # scaled, so that squares neither overflow nor vanish
-        scale = line.abs().max(-2, keepdim=True)
-        unit = line / scale.eq(0.0).where(1.0, scale)
-        norm = unit.square().sum(-2, keepdim=True).sqrt()
-        head = along(unit, row.eq(step), -2)
-        # reflect away from the head, so that nothing cancels
-        mirror = (unit + row.eq(step).where((head < 0.0).where(-norm, norm), 0.0)).contiguous()
-        length = mirror.square().sum(-2, keepdim=True)
-        weight = length.eq(0.0).where(0.0, 2.0 / length.eq(0.0).where(1.0, length)).contiguous()
-        across = mirror.transpose(-2, -1)
-        rest = (rest - mirror * ((mirror * rest).sum(-2, keepdim=True) * weight)).contiguous()
-        swept = (basis * across).sum(-1, keepdim=True)
-        basis = (basis - swept * (across * weight)).contiguous()
-        step = (step + 1).contiguous()
-    triangle = (row <= column).where(rest, 0.0)
+        rest, basis, step = _reflected(rest, basis, step)
+    triangle = (positions(rows, -2) <= positions(columns, -1)).where(rest, 0.0)
     size = rows if mode == "complete" else min(rows, columns)
     return QRResult(
         basis._leading(value.ndim - 1, size).cast(value.dtype),
         triangle._leading(value.ndim - 2, size).cast(value.dtype),
+    )
+
+
+@step_of
+def _reflected(rest: Tensor, basis: Tensor, step: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Reflect so that one column becomes zero below the diagonal (Householder, 1958)."""
+    row, column = positions(rest._int_shape()[-2], -2), positions(rest._int_shape()[-1], -1)
+    line = (row >= step).where(along(rest, column.eq(step), -1), 0.0)
+    # scaled, so that squares neither overflow nor vanish
+    scale = line.abs().max(-2, keepdim=True)
+    unit = line / scale.eq(0.0).where(1.0, scale)
+    norm = unit.square().sum(-2, keepdim=True).sqrt()
+    head = along(unit, row.eq(step), -2)
+    # away from the head, so that nothing cancels
+    mirror = (unit + row.eq(step).where((head < 0.0).where(-norm, norm), 0.0)).contiguous()
+    length = mirror.square().sum(-2, keepdim=True)
+    weight = length.eq(0.0).where(0.0, 2.0 / length.eq(0.0).where(1.0, length)).contiguous()
+    across = mirror.transpose(-2, -1)
+    swept = (basis * across).sum(-1, keepdim=True)
+    return (
+        rest - mirror * ((mirror * rest).sum(-2, keepdim=True) * weight),
+        basis - swept * (across * weight),
+        step + 1,
     )
