@@ -61,6 +61,7 @@ class ToyDevice(HCQCompiled):
     """Base of the types; what they can do differs."""
 
     RING_BYTES = 1 << 10
+    POOL_BYTES = 1 << 16
     VISIBLE: ClassVar[bool] = True
     """Whether the host sees its memory."""
     OVERLAP: ClassVar[bool] = False

@@ -42,6 +42,7 @@ from tg_core.uop.ops import Ops, UOp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tg_core.dtype import DType
     from tg_core.hcq.external import Field
     from tg_core.hcq.run_queues import QueueInput
 
@@ -67,7 +68,9 @@ class _Template:
 _templates: dict[tuple[UOp, Any, bool], _Template] = {}
 
 
-def link_submits(call: UOp, fixed: Mapping[int, Buffer], timed: bool = False) -> LinkedSubmits:
+def link_submits(
+    call: UOp, fixed: Mapping[int, Buffer], timed: bool = False, once: bool = False
+) -> LinkedSubmits:
     """Link a batch of queue calls.
 
     Args:
@@ -75,6 +78,7 @@ def link_submits(call: UOp, fixed: Mapping[int, Buffer], timed: bool = False) ->
         fixed: storage that is the same at every run, by parameter slot of the LINEAR around the
             batch. It is allocated and kept.
         timed: take the time of every call.
+        once: the batch is likely to run once, and takes its memory out of the devices' pools.
 
     Raises:
         DeviceError: a device lacks a queue.
@@ -83,7 +87,7 @@ def link_submits(call: UOp, fixed: Mapping[int, Buffer], timed: bool = False) ->
     """
     slots = [parameter.arg.slot for parameter in call.src[1:]]
     own = {slot: fixed[outer] for slot, outer in enumerate(slots) if outer in fixed}
-    return _Linker(_template(call, own, timed), slots, own).finish()
+    return _Linker(_template(call, own, timed), slots, own, once).finish()
 
 
 def _template(call: UOp, fixed: Mapping[int, Buffer], timed: bool) -> _Template:
@@ -113,7 +117,9 @@ def _template(call: UOp, fixed: Mapping[int, Buffer], timed: bool) -> _Template:
 class _Linker:
     """Memory of one batch while it is filled."""
 
-    def __init__(self, template: _Template, slots: list[int], fixed: Mapping[int, Buffer]) -> None:
+    def __init__(
+        self, template: _Template, slots: list[int], fixed: Mapping[int, Buffer], once: bool
+    ) -> None:
         self.template, self.slots, self.fixed = template, slots, fixed
         submits = template.submits
         self.layout = Layout(len(submits.devices), len(submits.queues))
@@ -125,13 +131,18 @@ class _Linker:
         self.buffers: dict[tuple[str, tuple[object, ...]], Buffer] = {}
         for name, commands in template.commands.items():
             words = max(len(commands.data) // 4 + 1, 1)
-            self._own(name, ("commands",), Buffer(name, words, dtypes.uint32, options=_COMMANDS))
-            cells = Buffer(name, submits.slots[name] * SLOT // 8, dtypes.uint64, options=SHARED)
-            self._own(name, ("slots",), cells)
-            cells.copyin(bytes(cells.nbytes))
+            self.buffers[name, ("commands",)] = self._memory(
+                name, words, dtypes.uint32, _COMMANDS, once
+            )
+            cells = self._memory(name, submits.slots[name] * SLOT // 8, dtypes.uint64, SHARED, once)
+            self.buffers[name, ("slots",)] = cells.copyin(bytes(cells.nbytes))
 
-    def _own(self, name: str, tag: tuple[object, ...], buffer: Buffer) -> None:
-        self.buffers[name, tag] = buffer.allocate()
+    def _memory(
+        self, name: str, size: int, dtype: DType, options: BufferOptions, once: bool
+    ) -> Buffer:
+        if once:
+            return queue_device(name).ring_pool(options).take(size, dtype)
+        return Buffer(name, size, dtype, options=options).allocate()
 
     def finish(self) -> LinkedSubmits:
         """Write the words, and return the result."""

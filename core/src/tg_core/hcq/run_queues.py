@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tg_core.device import Program
-    from tg_core.hcq.submits import Submits
+    from tg_core.hcq.submits import Submits, Timed
 
 __all__ = ["DeviceStorageInput", "LinkedSubmits", "QueueInput", "submitting"]
 
@@ -143,11 +144,13 @@ class LinkedSubmits(Dependent):
                 except CannotMap:
                     return False
                 self._fill(self._table, self._offset, *values)
+                given = time.perf_counter()
                 self._submit()
                 if wait or mapped:
                     # The host may do to its own memory what it likes once this returns.
                     for device in self.devices:
                         device.synchronize()
+                    self._compare_clocks(given)
             finally:
                 for device, place, nbytes in mapped:
                     device.hcq_allocator.unmap_host(place, nbytes)
@@ -161,20 +164,44 @@ class LinkedSubmits(Dependent):
         clock. The devices are idle. A copy that went in pieces is there from the first to the last
         of those that its destination made.
         """
-        views = dict(zip(self.submits.devices, self._slot_views, strict=True))
-        rates = {device.name: device.TICKS_PER_SECOND for device in self.devices}
-        step = SLOT // 8
+        return [(start, end) for _, start, end in self._spans()]
+
+    def host_times(self) -> list[tuple[float, float]]:
+        """Return the same on the clock of the host, `time.perf_counter`, as far as it is known how
+        the clocks differ.
+        """
+        clocks = {device.name: device.clock.offset for device in self.devices}
+        return [(start + clocks[d], end + clocks[d]) for d, start, end in self._spans()]
+
+    def _spans(self) -> list[tuple[str, float, float]]:
         spans: dict[int, list[tuple[str, float, float]]] = {}
-        for item in self.submits.timed:
-            cells, rate = views[item.device], rates[item.device]
-            start, end = (cells[slot * step + 1] / rate for slot in (item.start, item.end))
+        for item, start, end in self._stamps():
             spans.setdefault(item.call, []).append((item.device, start, end))
         found = []
         for pieces in spans.values():
             last = pieces[-1][0]
             own = [(start, end) for device, start, end in pieces if device == last]
-            found.append((min(start for start, _ in own), max(end for _, end in own)))
+            found.append((last, min(start for start, _ in own), max(end for _, end in own)))
         return found
+
+    def _stamps(self) -> Iterator[tuple[Timed, float, float]]:
+        views = dict(zip(self.submits.devices, self._slot_views, strict=True))
+        rates = {device.name: device.TICKS_PER_SECOND for device in self.devices}
+        step = SLOT // 8
+        for item in self.submits.timed:
+            cells, rate = views[item.device], rates[item.device]
+            yield item, cells[item.start * step + 1] / rate, cells[item.end * step + 1] / rate
+
+    def _compare_clocks(self, given: float) -> None:
+        """Learn from a run that is over how the clocks of the devices differ from the host's."""
+        over = time.perf_counter()
+        bounds: dict[str, tuple[float, float]] = {}
+        for item, start, end in self._stamps():
+            first, last = bounds.get(item.device, (start, end))
+            bounds[item.device] = (min(first, start), max(last, end))
+        for device in self.devices:
+            if device.name in bounds:
+                device.clock.observe(given, *bounds[device.name], over)
 
     def _overlap(self, buffers: Sequence[Buffer]) -> bool:
         """Tell whether two inputs of different slots, or one and fixed storage, share memory."""
@@ -195,7 +222,7 @@ class LinkedSubmits(Dependent):
     ) -> list[int]:
         values, storage = [], iter(buffers)
         for item in self.inputs:
-            if type(item) is not DeviceStorageInput:
+            if not isinstance(item, DeviceStorageInput):
                 values.append(item.read(arguments))
                 continue
             buffer = next(storage)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tg_core.device.api import BufferOptions, Compiled
 from tg_core.device.buffer import Buffer
 from tg_core.device.queues.allocator import HCQAllocator
+from tg_core.device.queues.clock import DeviceClock
+from tg_core.device.queues.ring_pool import RingPool
 from tg_core.device.queues.timeline import Timeline
 from tg_core.dtype import dtypes
 from tg_core.errors import DeviceError
@@ -119,10 +121,12 @@ class HCQCompiled(Compiled):
     TICKS_PER_SECOND: ClassVar[float] = 1e9
     RING_BYTES: ClassVar[int] = 1 << 16
     QUEUE_COUNTS: ClassVar[Mapping[str, int]] = {"COMPUTE": 1, "COPY": 1}
+    POOL_BYTES: ClassVar[int] = 64 << 20
+    """Memory for batches that run once, of each kind."""
     STAGING_BYTES: ClassVar[int] = 128 << 20
     STAGING_SLOTS: ClassVar[int] = 2
-    EMULATED_STAGING_BYTES: ClassVar[int] = 4 << 20
-    """The same where nothing is gained by large pieces."""
+    EMULATED_BYTES: ClassVar[int] = 4 << 20
+    """The most of either where the interface is emulated, and nothing is gained by more."""
 
     def __init__(self, request: Any) -> None:
         super().__init__(request)
@@ -132,6 +136,9 @@ class HCQCompiled(Compiled):
         self._queues: dict[tuple[str, int], QueueDescription] = {}
         self._in_flight: deque[tuple[int, object]] = deque()
         self._staging: Buffer | None = None
+        self.clock = DeviceClock()
+        """Of time stamps, against the host's."""
+        self._pools: dict[BufferOptions, RingPool] = {}
         self.kept_links: dict[object, Any] = {}
         """Batches that core itself uses again and again, linked for this device."""
 
@@ -162,9 +169,19 @@ class HCQCompiled(Compiled):
     @property
     def staging_bytes(self) -> int:
         """How much memory `staging` is."""
+        return self._limited(self.STAGING_BYTES)
+
+    def _limited(self, nbytes: int) -> int:
         records = self.catalog.interfaces(self.type)
         emulated = any(r.emulated and r.name == self.interface_name for r in records)
-        return min(self.STAGING_BYTES, self.EMULATED_STAGING_BYTES if emulated else 1 << 62)
+        return min(nbytes, self.EMULATED_BYTES) if emulated else nbytes
+
+    def ring_pool(self, options: BufferOptions) -> RingPool:
+        """Return the pool of memory of a kind, for batches that run once."""
+        found = self._pools.get(options)
+        if found is None:
+            found = self._pools[options] = RingPool(self, self._limited(self.POOL_BYTES), options)
+        return found
 
     @property
     def staging(self) -> Buffer:

@@ -49,15 +49,18 @@ def split_fields(body: UOp) -> tuple[UOp, dict[UOp, list[Field]]]:
     fields: dict[UOp, list[Field]] = {}
     known: dict[UOp, bool] = {}
     new: dict[UOp, UOp] = {}
+    effects: dict[UOp, tuple[UOp, ...]] = {}
     for node in body.toposort():
         known[node] = node.op in _KNOWN and all(
             known[s] or node.op is Ops.GETADDR for s in node.src
         )
         src = tuple([new[s] for s in node.src])
         if node.op is Ops.INS and isinstance(node.arg, tuple) and node.arg[0] == FIELD:
-            new[node] = _field(node, src, known[node.src[1]], fields)
+            effects[node] = _field(node, src, known[node.src[1]], fields)
+            new[node] = node
         elif node.op is Ops.AFTER:
-            new[node] = _after(src[0], src[1:])
+            left = [e for s, n in zip(node.src[1:], src[1:]) for e in effects.get(s, (n,))]
+            new[node] = src[0].after(*left) if left else src[0]
         else:
             new[node] = node if src == node.src else node.replace(src=src)
     return new[body], fields
@@ -75,24 +78,19 @@ def _field(node: UOp, src: tuple[UOp, ...], known: bool, fields: dict[UOp, list[
             found.append(field)
         # whoever reads the structure may follow the address
         behind = [n.src[0] for n in addresses if n.src[0].op is Ops.AFTER]
-        return UOp(Ops.GROUP, tuple([dep for after in behind for dep in _effects(after)]))
+        return tuple([dep for after in behind for dep in _effects(after)])
     stores = []
     for byte in range(nbytes):
         part = value.alu(Ops.SHR, UOp.const(8 * byte, value.dtype)) if byte else value
         target = memory.index(UOp.const(offset + byte))
         stores.append(target.store(part.cast(dtypes.uint8)))
-    return UOp(Ops.GROUP, tuple(stores))
+    return tuple(stores)
 
 
 def _effects(after: UOp) -> Iterable[UOp]:
     while after.op is Ops.AFTER:
         yield from after.src[1:]
         after = after.src[0]
-
-
-def _after(storage: UOp, effects: tuple[UOp, ...]) -> UOp:
-    left = [effect for effect in effects if effect.op is not Ops.GROUP or effect.src]
-    return storage.after(*left) if left else storage
 
 
 def placeholders_in(nodes: Iterable[UOp]) -> list[UOp]:

@@ -162,9 +162,13 @@ def when(condition: UOp, effect: UOp, number: int) -> UOp:
 
     Args:
         condition: a bool.
-        effect: what happens.
+        effect: what happens; the result of a call is ignored.
         number: of the loop that this becomes, unlike all others of the program.
     """
+    if effect.op is Ops.CALL and effect.dtype is not dtypes.void:
+        function, *arguments = effect.src
+        signature = (function.arg[0], dtypes.void, *function.arg[2:])
+        effect = effect.replace(src=(function.replace(arg=signature), *arguments))
     times = condition.where(UOp.const(1, dtypes.int64), UOp.const(0, dtypes.int64))
     loop = UOp.range(times, number)
     storage = [n for n in effect.toposort() if n.op is Ops.PARAM and n.shape != ()]

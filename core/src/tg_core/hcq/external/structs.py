@@ -58,9 +58,8 @@ def cstruct(layout: type[Any], label: str = "", /, **fields: Any) -> UOp:
             written.append((place.offset, nbytes, _field_value(layout, place, nbytes)))
     for (offset, nbytes), value in packed.items():
         written.append((offset, nbytes, UOp.const(value, _WORDS[nbytes])))
-    content = UOp(Ops.GROUP, tuple([value for _, _, value in written]))
-    places = tuple([(offset, nbytes) for offset, nbytes, _ in written])
-    tag = ("cstruct", layout.__name__, label, places, content.key)
+    content = tuple([(offset, nbytes, value.key) for offset, nbytes, value in written])
+    tag = ("cstruct", layout.__name__, label, content)
     memory = host_storage(tag, dtypes.uint8, max(ctypes.sizeof(layout), 1))
     if not written:
         return memory
