@@ -49,6 +49,13 @@ def constant_size(rng: UOp) -> int | None:
     return None if value is None or isinstance(value, InvalidType) else int(value)
 
 
+def known_size(rng: UOp) -> int:
+    """Return the trip count of a RANGE that has a constant one."""
+    size = constant_size(rng)
+    assert size is not None
+    return size
+
+
 def greatest_size(rng: UOp) -> int:
     """Return the greatest trip count a RANGE can have."""
     return int(rng.src[0].vmax)
@@ -163,6 +170,26 @@ def split_mask(index: UOp) -> tuple[UOp | None, UOp]:
     if index.op is Ops.WHERE and index.src[2].op is Ops.CONST and index.src[2].arg is Invalid:
         return index.src[0], index.src[1]
     return None, index
+
+
+def mask_accesses(root: UOp, rng: UOp, valid: UOp) -> UOp:
+    """Mask every access whose index depends on a range, beside the masks there are.
+
+    Args:
+        root: the graph.
+        rng: the range.
+        valid: where the accesses may happen.
+    """
+
+    def visit(node: UOp, src: tuple[UOp, ...]) -> UOp:
+        if node.op is not Ops.INDEX or rng not in node.src[1].ranges:
+            return with_sources(node, src)
+        mask, index = split_mask(src[1])
+        both = valid if mask is None else UOp(Ops.AND, (mask, valid))
+        masked = UOp(Ops.WHERE, (both, index, UOp.const(Invalid)))
+        return with_sources(node, (src[0], masked, *src[2:]))
+
+    return map_graph(root, visit)
 
 
 def identity_of(op: Ops, dtype: DType) -> PyConst:

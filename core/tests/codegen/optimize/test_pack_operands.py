@@ -13,7 +13,8 @@ from codegen_samples import SAMPLES
 
 from tg_core.codegen.optimize.choose_blocks import Shape, choose_blocks, choose_depth
 from tg_core.codegen.optimize.find_product import find_product
-from tg_core.codegen.optimize.pack_operands import pack_operands, plan_packing
+from tg_core.codegen.optimize.pack_operands import pack_operands
+from tg_core.codegen.optimize.plan_packing import plan_packing
 from tg_core.uop.ops import AddrSpace, Ops, UOp
 
 SCRATCH = 1 << 16

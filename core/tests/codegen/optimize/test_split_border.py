@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from codegen_kernels import SIMD, kernel, load, loop, param, reduce_loop, run
 
-from tg_core.codegen.optimize.pack_operands import plan_packing
+from tg_core.codegen.optimize.plan_packing import plan_packing
 from tg_core.codegen.optimize.split_border import split_border
 from tg_core.codegen.utils import closed_ranges, constant_size
 from tg_core.dtype import Invalid, dtypes

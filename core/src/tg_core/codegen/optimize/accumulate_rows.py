@@ -24,6 +24,7 @@ from tg_core.codegen.utils import (
     closed_ranges,
     constant_size,
     identity_of,
+    known_size,
     linear_form,
     map_graph,
     next_range_id,
@@ -69,12 +70,6 @@ class Rows:
     """Columns of one chunk."""
 
 
-def _size(rng: UOp) -> int:
-    size = constant_size(rng)
-    assert size is not None
-    return size
-
-
 def _far(loads: list[UOp], column: UOp, row: UOp) -> list[UOp] | None:
     """Return the loads that are contiguous along columns with rows far apart; None where a load
     steps otherwise along the columns.
@@ -115,18 +110,18 @@ def plan_rows(sink: UOp, renderer: Renderer) -> Rows | None:
     own = [r for r in loops if r in reduction.ranges]
     column, row = own[-1], reduced[-1]
     far = _far(loads, column, row)
-    at_once = next((n for n in _AT_ONCE if _size(row) % n == 0), 0)
-    if not far or not at_once or _size(column) < _FEWEST_COLUMNS:
+    at_once = next((n for n in _AT_ONCE if known_size(row) % n == 0), 0)
+    if not far or not at_once or known_size(column) < _FEWEST_COLUMNS:
         return None
     fixed = tuple(r for r in own if not any(r in load.ranges for load in far))
-    if math.prod(_size(r) for r in fixed) > _MOST_SHARED:
+    if math.prod(known_size(r) for r in fixed) > _MOST_SHARED:
         return None
-    work = math.prod(_size(r) for r in (*own, *reduced))
+    work = math.prod(known_size(r) for r in (*own, *reduced))
     if work < _LEAST_WORK or reduction.dtype not in renderer.native_dtypes:
         return None
     outer = tuple(r for r in own if r is not column and r not in fixed)
     rest = tuple(r for r in loops if r not in reduction.ranges)
-    size, unit = _size(column), 2 * renderer.vector_bytes // reduction.dtype.itemsize
+    size, unit = known_size(column), 2 * renderer.vector_bytes // reduction.dtype.itemsize
     parts = max(math.ceil(size / _MOST_COLUMNS), min(_CHUNKS, work // _LEAST_WORK))
     columns = min(max(math.ceil(size / parts / unit) * unit, unit), size)
     return Rows(end, reduction, column, fixed, outer, rest, at_once, columns)
@@ -138,7 +133,7 @@ class _Accumulator:
     def __init__(self, sink: UOp, plan: Rows) -> None:
         self.plan = plan
         self.next_id = next_range_id(sink)
-        size = _size(plan.column)
+        size = known_size(plan.column)
         self.grid: UOp | None = None
         self.extent: UOp = UOp.const(size)
         if size > plan.columns:
@@ -162,7 +157,7 @@ class _Accumulator:
         """Return the position of a result in scratch memory."""
         first = UOp.const(0)
         for rng, copy in copies.items():
-            first = first * _size(rng) + copy
+            first = first * known_size(rng) + copy
         return first * self.plan.columns + column
 
     def copies(self, kind: AxisType) -> dict[UOp, UOp]:
@@ -173,7 +168,7 @@ class _Accumulator:
         """Return the kernel with its results in scratch memory until all rows are reduced."""
         plan = self.plan
         op, dtype = plan.reduction.arg, plan.reduction.dtype
-        count = math.prod(_size(r) for r in plan.shared)
+        count = math.prod(known_size(r) for r in plan.shared)
         scratch = UOp.local(count * plan.columns, dtype, 0)
         cell = self.loop(count * plan.columns)
         cleared = scratch.index(cell).store(UOp.const(identity_of(op, dtype), dtype)).end(cell)
@@ -181,7 +176,7 @@ class _Accumulator:
         outer = {r: self.loop(r.src[0], AxisType.GLOBAL) for r in plan.outer}
         *slow, row = closed_ranges(plan.reduction)
         around = {r: self.loop(r.src[0]) for r in slow}
-        few = self.loop(_size(row) // plan.at_once)
+        few = self.loop(known_size(row) // plan.at_once)
         step = self.loop(plan.at_once, AxisType.UNROLL)
         column = self.loop(self.extent)
         copies = self.copies(AxisType.UPCAST)

@@ -17,14 +17,13 @@ from tg_core.codegen.utils import (
     closed_ranges,
     constant_size,
     map_graph,
+    mask_accesses,
     next_range_id,
     replace_ranges,
-    split_mask,
     substitute_open,
     with_axis_type,
     with_sources,
 )
-from tg_core.dtype import Invalid
 from tg_core.errors import CompileError
 from tg_core.uop.ops import AxisType, Ops, UOp, graph_rewrite
 from tg_core.uop.symbolic import symbolic
@@ -90,19 +89,9 @@ def _pad(sink: UOp, rng: UOp, amount: int) -> UOp:
     size = rng.src[0]
     whole = (size + (amount - 1)) // amount * amount
     padded = UOp(Ops.RANGE, (_settled(whole),), rng.arg)
-    inside = UOp(Ops.CMPLT, (padded, size))
+    inside = UOp(Ops.CMPLT, (rng, size))
 
-    def visit(node: UOp, src: tuple[UOp, ...]) -> UOp:
-        if node is rng:
-            return padded
-        if node.op is not Ops.INDEX or rng not in node.src[1].ranges:
-            return with_sources(node, src)
-        mask, index = split_mask(src[1])
-        valid = inside if mask is None else UOp(Ops.AND, (mask, inside))
-        masked = UOp(Ops.WHERE, (valid, index, UOp.const(Invalid)))
-        return with_sources(node, (src[0], masked, *src[2:]))
-
-    return map_graph(sink, visit)
+    return mask_accesses(sink, rng, inside).substitute({rng: padded})
 
 
 class _Peeler:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from tg_core.codegen.utils import closed_ranges, constant_size, linear_form, split_mask
+from tg_core.codegen.utils import closed_ranges, constant_size, known_size, linear_form, split_mask
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import Ops, UOp
 
@@ -30,12 +30,20 @@ class Operand:
     @property
     def size(self) -> int:
         """Trips of the loops."""
-        return math.prod(_size(r) for r in self.ranges)
+        return math.prod(known_size(r) for r in self.ranges)
 
     @property
     def last(self) -> int:
         """Size of the innermost loop."""
-        return _size(self.ranges[-1])
+        return known_size(self.ranges[-1])
+
+    @property
+    def stride(self) -> int:
+        """Elements from one value of the innermost loop to the next, of an operand that is a
+        single LOAD; 0 where that is not constant.
+        """
+        _, index = split_mask(self.value.src[0].src[1])
+        return linear_form(index).stride(self.ranges[-1]) or 0
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ class Term:
     @property
     def depth(self) -> int:
         """Elements of the reduction."""
-        return math.prod(_size(r) for r in self.reduced)
+        return math.prod(known_size(r) for r in self.reduced)
 
     def reads_in_order(self, operand: Operand, divided: int) -> bool:
         """Tell whether an operand is in memory as it is multiplied, one element after the other
@@ -67,7 +75,7 @@ class Term:
         for rng in reversed(self.reduced[divided:]):
             if mask is not None or form.stride(rng) != expected:
                 return False
-            expected *= _size(rng)
+            expected *= known_size(rng)
         return True
 
 
@@ -95,17 +103,14 @@ class Product:
         return self.terms[0].columns
 
 
-def _size(rng: UOp) -> int:
-    size = constant_size(rng)
-    assert size is not None
-    return size
-
-
 def _loads(value: UOp) -> list[UOp]:
     return [n for n in value.toposort() if n.op is Ops.LOAD]
 
 
-def _contiguous(value: UOp, rng: UOp) -> bool:
+def is_contiguous(value: UOp, rng: UOp) -> bool:
+    """Tell whether all loads of a value step by one element, or not at all, along a loop, and are
+    not masked by it.
+    """
     for load in _loads(value):
         mask, index = split_mask(load.src[0].src[1])
         if linear_form(index).stride(rng) not in (0, 1):
@@ -119,7 +124,7 @@ def _operand(value: UOp, other: UOp, loops: tuple[UOp, ...]) -> Operand | None:
     own = tuple(r for r in loops if r in value.ranges and r not in other.ranges)
     if not own:
         return None
-    return Operand(value, own, _contiguous(value, own[-1]))
+    return Operand(value, own, is_contiguous(value, own[-1]))
 
 
 def _stored_along(end: UOp, operand: Operand) -> bool:
@@ -144,7 +149,7 @@ def _without_far_loops(operand: Operand, enough: int) -> Operand:
     kept, size = len(operand.ranges), 1
     while kept and size < enough:
         kept -= 1
-        size *= _size(operand.ranges[kept])
+        size *= known_size(operand.ranges[kept])
     return replace(operand, ranges=operand.ranges[kept:])
 
 

@@ -8,7 +8,8 @@ from tg_core.codegen.optimize.accumulate_rows import accumulate_rows, plan_rows
 from tg_core.codegen.optimize.api import Opt
 from tg_core.codegen.optimize.apply_opts import apply_opts
 from tg_core.codegen.optimize.choose_opts import choose_opts
-from tg_core.codegen.optimize.pack_operands import pack_operands, plan_packing
+from tg_core.codegen.optimize.pack_operands import pack_operands
+from tg_core.codegen.optimize.plan_packing import plan_packing
 from tg_core.codegen.optimize.split_border import split_border
 from tg_core.codegen.optimize.stage_repeated_values import divides_scratch, stage_repeated_values
 from tg_core.config import NOOPT

@@ -25,212 +25,27 @@ and `c`):
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tg_core.codegen.optimize.api import Opt, OptKind
 from tg_core.codegen.optimize.apply_opts import apply_opts
-from tg_core.codegen.optimize.choose_blocks import Blocks, Shape, choose_blocks, choose_depth
-from tg_core.codegen.optimize.find_product import Operand, Product, Term, find_product
-from tg_core.codegen.optimize.split_border import Border
+from tg_core.codegen.optimize.packed_side import Side, least
 from tg_core.codegen.utils import (
-    constant_size,
+    known_size,
     map_graph,
     next_range_id,
     substitute_open,
     with_sources,
 )
-from tg_core.dtype import dtypes
 from tg_core.uop.ops import AxisType, Ops, UOp, graph_rewrite
 from tg_core.uop.symbolic import symbolic
 
 if TYPE_CHECKING:
-    from tg_core.renderer import Renderer
+    from tg_core.codegen.optimize.plan_packing import Plan, Steps
+    from tg_core.codegen.optimize.split_border import Border
 
-_ENOUGH: Final = 128
-_LEAST_WORK: Final = 1 << 15
-_FEWEST_ROWS: Final = 4
-_FEWEST_REDUCED: Final = 8
-_COPIED_GROUPS: Final = 2
-"""Groups of neighbours that packing moves in one step; more are a loop, which is less code."""
 _COPIED_STEPS: Final = 4
 """Steps of a window that packing moves at once."""
-_LONGEST_UNIT: Final = 128
-"""Reduce loops inside of the one that is divided into blocks have at most this many elements."""
-
-
-@dataclass(frozen=True)
-class Steps:
-    """How the reduction of one term is divided into blocks."""
-
-    term: Term
-    divided: int
-    """Position of the reduce loop that is divided; those before it run around the blocks."""
-    unit: int
-    """Elements of the loops inside of it."""
-    depth: int
-    """Elements of a block, a multiple of the unit."""
-
-    @property
-    def in_place(self) -> bool:
-        """Whether the rows are read where they are."""
-        return self.term.reads_in_order(self.term.rows, self.divided)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A product with the sizes of its blocks."""
-
-    product: Product
-    blocks: Blocks
-    steps: tuple[Steps, ...]
-    """How each term is reduced."""
-    lanes: int
-
-
-def _size(rng: UOp) -> int:
-    size = constant_size(rng)
-    assert size is not None
-    return size
-
-
-def _group(operand: Operand, most: int) -> int:
-    """Return how many neighbours along the operand's loops lie next to each other in memory, up to
-    `most`.
-    """
-    if not operand.contiguous:
-        return 1
-    return math.gcd(operand.last, most)
-
-
-def plan_packing(sink: UOp, renderer: Renderer) -> Plan | None:
-    """Return how to pack a kernel's operands; None where it is no product, or too small for it.
-
-    Args:
-        sink: a kernel whose ranges each belong to one loop.
-        renderer: the target; `shared_bytes` is the scratch memory of one thread.
-    """
-    if not renderer.has_threads or not renderer.vector_bytes or not renderer.shared_bytes:
-        return None
-    product = find_product(sink, _ENOUGH)
-    if product is None:
-        return None
-    dtype = product.terms[0].reduction.dtype
-    if dtype not in renderer.native_dtypes or dtypes.is_weak(dtype):
-        return None
-    lanes = renderer.vector_bytes // dtype.itemsize
-    rows, columns, depth = product.rows.size, product.columns.size, product.terms[0].depth
-    batch = math.prod(_size(r) for r in product.batch)
-    if min(rows, columns) < _FEWEST_ROWS or depth < _FEWEST_REDUCED or columns < lanes // 2:
-        return None
-    if batch * rows * columns * depth < _LEAST_WORK:
-        return None
-    divided, unit, size = _divided(product.terms[0])
-    in_place = product.terms[0].reads_in_order(product.rows, divided)
-    shape = Shape(
-        batch=batch,
-        rows=rows,
-        columns=columns,
-        depth=depth,
-        itemsize=dtype.itemsize,
-        lanes=lanes,
-        registers=renderer.registers,
-        row_group=0 if in_place else 1,
-        column_group=_group(product.columns, lanes),
-    )
-    blocks = choose_blocks(shape, unit, size, renderer.shared_bytes // len(product.terms))
-    if blocks is None:
-        return None
-    steps = [Steps(product.terms[0], divided, unit, blocks.depth)]
-    for term in product.terms[1:]:
-        divided, unit, size = _divided(term)
-        if unit > blocks.depth:
-            return None
-        most = min(choose_depth(size, blocks.tile_columns * unit, dtype.itemsize), size)
-        steps.append(Steps(term, divided, unit, min(most, blocks.depth // unit) * unit))
-    return Plan(product, blocks, tuple(steps), lanes)
-
-
-def _divided(term: Term) -> tuple[int, int, int]:
-    """Return which reduce loop to divide, how many elements are inside of it, and its size."""
-    sizes = [_size(r) for r in term.reduced]
-    divided = 0
-    while math.prod(sizes[divided + 1 :]) > _LONGEST_UNIT:
-        divided += 1
-    return divided, math.prod(sizes[divided + 1 :]), sizes[divided]
-
-
-def least(left: UOp, right: UOp) -> UOp:
-    """Return the lesser of two indices, written so that its bounds are seen."""
-    return UOp(Ops.MAX, (left * -1, right * -1)) * -1
-
-
-class _Side:
-    """One operand's blocks: its grid index, its panels, and how packing walks its loops."""
-
-    def __init__(self, operand: Operand, block: int, tile: int) -> None:
-        self.operand, self.block, self.tile = operand, block, tile
-        self.group = _group(operand, tile)
-        self.chunks = math.ceil(operand.size / block)
-        self.grid: UOp = UOp.const(0)
-
-    def of(self, operand: Operand) -> _Side:
-        """Return the same blocks of another term's operand."""
-        other = _Side(operand, self.block, self.tile)
-        other.grid = self.grid
-        return other
-
-    def panels(self) -> UOp:
-        """Return how many panels the chunk has."""
-        total = math.ceil(self.operand.size / self.tile)
-        most = self.block // self.tile
-        if total % most == 0:
-            return UOp.const(most)
-        return least(UOp.const(most), UOp.const(total) - self.grid * most)
-
-    def extent(self) -> UOp:
-        """Return how many rows or columns the chunk has."""
-        size = self.operand.size
-        if size % self.block == 0:
-            return UOp.const(self.block)
-        if self.chunks == 1:
-            return UOp.const(size)
-        return least(UOp.const(self.block), UOp.const(size) - self.grid * self.block)
-
-    def places(self, group: UOp, lane: UOp) -> dict[UOp, UOp]:
-        """Return the values of the operand's loops at a group of neighbours of the chunk.
-
-        Args:
-            group: number of the group in the chunk.
-            lane: position in the group.
-        """
-        width = self.group
-        position = self.grid * (self.block // width) + group
-        if self.operand.size % self.tile:
-            position = least(position, UOp.const(self.operand.size // width - 1))
-        return self._split(position, lane, width)
-
-    def row(self, position: UOp) -> dict[UOp, UOp]:
-        """Return the values of the operand's loops at one position of the chunk or past its end."""
-        position = self.grid * self.block + position
-        if self.operand.size % self.tile:
-            position = least(position, UOp.const(self.operand.size - 1))
-        return self._split(position, UOp.const(0), 1)
-
-    def place(self, position: UOp) -> dict[UOp, UOp]:
-        """Return the values of the operand's loops at one position of the chunk."""
-        return self._split(self.grid * self.block + position, UOp.const(0), 1)
-
-    def _split(self, position: UOp, lane: UOp, width: int) -> dict[UOp, UOp]:
-        found: dict[UOp, UOp] = {}
-        for rng in reversed(self.operand.ranges):
-            size = _size(rng) // width
-            inner = position
-            if rng is not self.operand.ranges[0]:
-                inner, position = position % size, position // size
-            found[rng] = inner * width + lane if width > 1 else inner
-            width = 1
-        return found
 
 
 class _Packer:
@@ -242,8 +57,8 @@ class _Packer:
         self.next_slot = 0
         product, blocks = plan.product, plan.blocks
         self.dtype = product.terms[0].reduction.dtype
-        self.rows = _Side(product.rows, blocks.rows, blocks.tile_rows)
-        self.columns = _Side(product.columns, blocks.columns, blocks.tile_columns)
+        self.rows = Side(product.rows, blocks.rows, blocks.tile_rows, plan.lanes)
+        self.columns = Side(product.columns, blocks.columns, blocks.tile_columns, plan.lanes)
 
     def scratch(self, size: int) -> UOp:
         """Return new scratch memory."""
@@ -271,7 +86,7 @@ class _Packer:
         """
         reduced = steps.term.reduced
         outer = {r: self.loop(r.src[0]) for r in reduced[: steps.divided]}
-        size, length = _size(reduced[steps.divided]), steps.depth // steps.unit
+        size, length = known_size(reduced[steps.divided]), steps.depth // steps.unit
         count = math.ceil(size / length)
         loops = list(outer.values())
         if count == 1:
@@ -283,15 +98,15 @@ class _Packer:
             left = least(left, UOp.const(size) - start)
         return outer, [*loops, block], start, left
 
-    def pack(self, side: _Side, steps: Steps, given: dict[UOp, UOp], start: UOp, count: UOp) -> UOp:
+    def pack(self, side: Side, steps: Steps, given: dict[UOp, UOp], start: UOp, count: UOp) -> UOp:
         """Return the scratch memory of an operand, once the loops before have filled it."""
         reduced = steps.term.reduced
         scratch = self.scratch(side.block * steps.depth)
         panel = self.loop(side.panels())
         groups, width = side.tile // side.group, side.group
         loops, group, lane = [panel], UOp.const(0), UOp.const(0)
-        if groups > _COPIED_GROUPS:
-            # where a neighbour is found is computed once for all steps of the reduction
+        most = side.groups_at_once(steps)
+        if groups > most:
             group = self.loop(groups)
             loops.append(group)
         inner = self.loop(count)
@@ -299,12 +114,12 @@ class _Packer:
         values = {**given, reduced[steps.divided]: start + inner}
         step = inner
         for rng in reduced[steps.divided + 1 :]:
-            few = rng is reduced[-1] and _size(rng) <= _COPIED_STEPS
+            few = rng is reduced[-1] and known_size(rng) <= _COPIED_STEPS
             own = self.loop(rng.src[0], AxisType.UPCAST if few else AxisType.LOOP)
             loops.append(own)
             values[rng] = own
-            step = step * _size(rng) + own
-        if 1 < groups <= _COPIED_GROUPS:
+            step = step * known_size(rng) + own
+        if 1 < groups <= most:
             group = self.loop(groups, AxisType.UPCAST)
             loops.append(group)
         if width > 1:
@@ -312,7 +127,7 @@ class _Packer:
             loops.append(lane)
         values.update(side.places(panel * groups + group, lane))
         position = (panel * steps.depth + step) * side.tile + group * width + lane
-        value = substitute_open(side.operand.value, values)
+        value = substitute_open(side.value(), values)
         return scratch.after(scratch.index(position).store(value).end(*loops))
 
     def read(self, steps: Steps, given: dict[UOp, UOp], start: UOp, row: UOp, step: UOp) -> UOp:
@@ -384,7 +199,7 @@ class _Packer:
         if border is not None:
             effect, last = self.around(border, grid)
             effects.append(effect)
-            wide.extend([last] if _size(last) >= self.plan.lanes else [])
+            wide.extend([last] if known_size(last) >= self.plan.lanes else [])
         packed = UOp(Ops.SINK, tuple(effects), sink.arg, sink.tag)
         packed = graph_rewrite(packed, symbolic, name="pack operands")
         lanes = self.plan.lanes
@@ -398,10 +213,10 @@ class _Packer:
         grid = [self.loop(rng.src[0], AxisType.GLOBAL) for rng in grid]
         chunk, chunks = UOp.const(0), 1
         for rng in grid:
-            chunk, chunks = chunk * _size(rng) + rng, chunks * _size(rng)
+            chunk, chunks = chunk * known_size(rng) + rng, chunks * known_size(rng)
         values = dict(loops)
         if len(border.loops) > 1:
-            size = _size(outermost)
+            size = known_size(outermost)
             each = math.ceil(size / chunks)
             left = UOp(Ops.MAX, (UOp.const(0), UOp.const(size) - chunk * each))
             few = self.loop(least(UOp.const(each), left))
