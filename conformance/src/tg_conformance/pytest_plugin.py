@@ -62,7 +62,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the suite's markers, and judge where a device is named."""
     config.addinivalue_line("markers", "tg_level(n): conformance level of a test")
-    config.addinivalue_line("markers", "tg_core: belongs to the mandatory core of its level")
+    config.addinivalue_line(
+        "markers",
+        "tg_core(*names): belongs to the mandatory core of its level, for those that declare these",
+    )
     config.addinivalue_line("markers", "tg_needs(*names): features the device must declare")
     if config.getoption("--tg-device") is not None:
         from tg_conformance.judge import Judge

@@ -7,38 +7,22 @@ from typing import TYPE_CHECKING
 
 from tg_conformance.levels import FEATURES
 from tg_conformance.report.matrix import matrix_of
+from tg_conformance.report.style import STYLE
 
 if TYPE_CHECKING:
     from tg_conformance.report.matrix import Matrix
-    from tg_conformance.verdict import Case, LevelResult, Verdict
+    from tg_conformance.verdict import Case, LevelResult, Outcome, Verdict
 
 __all__ = ["html_of"]
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem;
-  color: #1c2330; background: #fff; }
-h1 { font-size: 1.6rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-p.headline { margin-top: .2rem; color: #475066; }
-table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .22rem .6rem; border: 1px solid #dfe3ea; text-align: center; font-weight: 400; }
-thead th { background: #f4f6f9; font-weight: 600; } th.name { text-align: left; }
-td.passed { background: #dff3e4; color: #14622c; }
-td.failed { background: #fbdcdc; color: #93191b; }
-td.xfailed { background: #fdf0cf; color: #7a5300; }
-td.undeclared { background: #eef0f4; color: #68708a; }
-ul { padding-left: 1.2rem; } code { font-size: .92em; } details summary { cursor: pointer; }
-.scroll { overflow-x: auto; } .legend td { border: 0; }
-@media (prefers-color-scheme: dark) {
-  body { color: #dfe4ee; background: #14171d; } p.headline { color: #9aa4b8; }
-  th, td { border-color: #303744; } thead th { background: #1d222b; }
-  td.passed { background: #173d24; color: #9fe0b3; }
-  td.failed { background: #4b1c1d; color: #ffb3b3; }
-  td.xfailed { background: #46370f; color: #f3d588; }
-  td.undeclared { background: #232833; color: #98a1b5; }
+MARKS: dict[Outcome, str] = {"passed": "✓", "failed": "✗", "xfailed": "x", "undeclared": "–"}
+MEANINGS: dict[Outcome, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "xfailed": "expected failure",
+    "undeclared": "capability not declared",
 }
-"""
-
-MARKS = {"passed": "✓", "failed": "✗", "xfailed": "x", "undeclared": "–"}
+OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "xfailed", "undeclared")
 
 
 def html_of(verdict: Verdict) -> str:
@@ -51,50 +35,66 @@ def html_of(verdict: Verdict) -> str:
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
         f'<p class="headline">{escape(verdict.headline())}</p>',
+        _tiles(verdict),
         _levels(verdict),
         _failures(verdict),
+        _known(verdict),
         _capabilities(verdict),
+        _matrix(matrix_of(verdict)),
+        "<h2>Every test</h2>",
     ]
-    parts += [_matrix(matrix) for matrix in matrix_of(verdict)]
-    parts.append("<h2>Other tests</h2>")
-    parts += [_others(result) for result in verdict.levels]
+    parts += [_tests(result) for result in verdict.levels]
     parts.append("</body></html>\n")
     return "\n".join(part for part in parts if part)
 
 
+def _tiles(verdict: Verdict) -> str:
+    reached = "–" if verdict.level is None else str(verdict.level)
+    tiles = [("", reached, "level reached")]
+    for outcome, words in zip(OUTCOMES, ("passed", "failed", "expected failures", "undeclared")):
+        tiles.append((outcome, str(verdict.count(outcome)), words))
+    tiles.append(("", f"{len(verdict.offered)} / {len(FEATURES)}", "capabilities"))
+    cells = [
+        f'<div class="tile {kind if number != "0" else ""}"><b>{number}</b><span>{words}</span>'
+        "</div>"
+        for kind, number, words in tiles
+    ]
+    return f'<div class="tiles">{"".join(cells)}</div>'
+
+
 def _levels(verdict: Verdict) -> str:
-    heads = ("level", "", "passed", "failed", "expected failures", "undeclared", "reached")
+    heads = ("", "level", "passed", "failed", "expected", "undeclared", "reached")
     rows = []
     for result in verdict.levels:
-        counts = [result.count(each) for each in ("passed", "failed", "xfailed", "undeclared")]
-        cells = "".join(f"<td>{count or '–'}</td>" for count in counts)
+        cells = "".join(f"<td>{result.count(each) or '–'}</td>" for each in OUTCOMES)
         state, word = ("passed", "yes") if result.reached else ("failed", "no")
         if not result.applies:
             state, word = "undeclared", f"needs {result.level.condition}"
-        name = f"{escape(result.level.title)}: {escape(result.level.question)}"
+        question = f"<small>{escape(result.level.question)}</small>"
         rows.append(
-            f'<tr><td>{result.level.number}</td><th class="name">{name}</th>{cells}'
+            f"<tr><td>{result.level.number}</td>"
+            f'<th class="name">{escape(result.level.title)}{question}</th>{cells}'
             f'<td class="{state}">{word}</td></tr>'
         )
-    return _table(heads, rows)
+    return _table("levels", heads, rows)
 
 
 def _failures(verdict: Verdict) -> str:
-    items = [
-        f"<li><code>{escape(case.test)}</code><br>{escape(case.message)}</li>"
-        for case in verdict.of("failed")
-    ]
+    items = []
+    for case in verdict.of("failed"):
+        first, _, rest = case.message.partition("\n")
+        more = f"<pre>{escape(rest)}</pre>" if rest else ""
+        items.append(f"<li><code>{escape(case.test)}</code><br>{escape(first)}{more}</li>")
     items += [f"<li>{escape(problem)}</li>" for problem in verdict.problems]
-    parts = []
-    if items:
-        parts.append(f"<h2>Failures</h2><ul>{''.join(items)}</ul>")
-    known = [
+    return f"<h2>Failures</h2><ul>{''.join(items)}</ul>" if items else ""
+
+
+def _known(verdict: Verdict) -> str:
+    items = [
         f"<li><code>{escape(case.test)}</code>: {escape(case.message)}</li>"
         for case in verdict.of("xfailed")
     ]
-    if known:
-        parts.append(f"<h2>Expected failures</h2><ul>{''.join(known)}</ul>")
-    return "\n".join(parts)
+    return f"<h2>Expected failures</h2><ul>{''.join(items)}</ul>" if items else ""
 
 
 def _capabilities(verdict: Verdict) -> str:
@@ -106,16 +106,36 @@ def _capabilities(verdict: Verdict) -> str:
             f'<tr><th class="name"><code>{name}</code></th><th class="name">{escape(meaning)}</th>'
             f'<td class="{state}">{word}</td></tr>'
         )
-    return "<h2>Capabilities</h2>" + _table(("capability", "meaning", ""), rows)
+    return "<h2>Capabilities</h2>" + _table("", ("capability", "meaning", ""), rows)
 
 
-def _matrix(matrix: Matrix) -> str:
+def _matrix(matrices: list[Matrix]) -> str:
+    """Return all operations against all dtypes: one table, so that columns can be compared."""
+    if not matrices:
+        return ""
+    longest = max((matrix.dtypes for matrix in matrices), key=len)
+    dtypes = tuple(dict.fromkeys([*longest, *(d for m in matrices for d in m.dtypes)]))
     rows = []
-    for operation, cases in matrix.rows:
-        cells = "".join(_cell(case) for case in cases)
-        rows.append(f'<tr><th class="name">{escape(operation)}</th>{cells}</tr>')
-    table = _table(("", *matrix.dtypes), rows)
-    return f'<h2>{escape(matrix.title.capitalize())}</h2><div class="scroll">{table}</div>'
+    for matrix in matrices:
+        alone = [operation for operation, _ in matrix.rows] == [matrix.title]
+        if not alone:
+            rows.append(
+                f'<tr class="group"><th colspan="{1 + len(dtypes)}">'
+                f"{escape(matrix.title.capitalize())}</th></tr>"
+            )
+        for operation, cases in matrix.rows:
+            found = dict(zip(matrix.dtypes, cases, strict=True))
+            cells = "".join(_cell(found.get(dtype)) for dtype in dtypes)
+            name = operation.capitalize() if alone else operation
+            rows.append(f'<tr><th class="name">{escape(name)}</th>{cells}</tr>')
+    heads = "".join(f"<th><span>{escape(dtype)}</span></th>" for dtype in dtypes)
+    marks = [f'<i class="{each}">{MARKS[each]}</i>{MEANINGS[each]}' for each in OUTCOMES]
+    return (
+        "<h2>Operations and dtypes</h2>"
+        f'<p class="legend">{" ".join(marks)}, blank: no such case</p>'
+        f'<div class="scroll"><table class="matrix"><thead><tr><th></th>{heads}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 def _cell(case: Case | None) -> str:
@@ -125,7 +145,7 @@ def _cell(case: Case | None) -> str:
     return f'<td class="{case.outcome}"{note}>{MARKS[case.outcome]}</td>'
 
 
-def _others(result: LevelResult) -> str:
+def _tests(result: LevelResult) -> str:
     rows = []
     for case in result.cases:
         if case.dtype:
@@ -137,10 +157,12 @@ def _others(result: LevelResult) -> str:
         )
     if not rows:
         return ""
-    title = f"level {result.level.number}: {escape(result.level.title)}, {len(rows)} tests"
-    return f"<details><summary>{title}</summary>{_table(('test', '', ''), rows)}</details>"
+    title = f"level {result.level.number}, {escape(result.level.title)}: {len(rows)} tests"
+    table = _table("", ("test", "", ""), rows)
+    return f"<details><summary>{title}</summary>{table}</details>"
 
 
-def _table(heads: tuple[str, ...], rows: list[str]) -> str:
+def _table(kind: str, heads: tuple[str, ...], rows: list[str]) -> str:
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    body = f"<tbody>{''.join(rows)}</tbody>"
+    return f'<table class="{kind}"><thead><tr>{head}</tr></thead>{body}</table>'

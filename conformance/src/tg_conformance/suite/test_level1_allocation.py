@@ -11,6 +11,7 @@ import pytest
 
 from tg_conformance.suite.test_level1_buffers import check_bytes, new, pattern, read
 from tg_core import Device, GlobalCounters
+from tg_core.backend import Capability
 from tg_core.device import Buffer, BufferOptions
 from tg_core.dtype import dtypes
 from tg_core.errors import OutOfMemory
@@ -121,6 +122,51 @@ def test_exhaustion_is_an_error_and_nothing_else(tg_device: str) -> None:
     check_bytes(f"{tg_device}: after exhaustion", read(kept), pattern(4096, 1))
     again = new(tg_device, 4096).copyin(pattern(4096, 2).data)
     check_bytes(f"{tg_device}: new memory after exhaustion", read(again), pattern(4096, 2))
+
+
+@pytest.mark.tg_core
+def test_memory_runs_out_piece_by_piece(tg_device: str) -> None:
+    """Nearly all of the memory can be had, then there is an error, and what is freed can be had
+    again. The host's own memory is left alone.
+    """
+    limit = Device[tg_device].allocator.limit()
+    if limit is None or Capability.HOST_VISIBLE in Device[tg_device].capabilities:
+        return
+    Device[tg_device].memory.release_cached()
+    held: list[Buffer] = []
+    error: OutOfMemory | None = None
+    while error is None and len(held) < 9:
+        try:
+            held.append(new(tg_device, limit // 8))
+        except OutOfMemory as found:
+            error = found
+            continue
+        end = held[-1].view(512, dtypes.uint8, limit // 8 - 512)
+        end.copyin(pattern(512, len(held) - 1).data)
+    assert 6 <= len(held) <= 8, f"{tg_device}: {len(held)} eighths of {limit} bytes fit"
+    for turn in range(3):
+        del held[turn]
+        held.insert(turn, new(tg_device, limit // 8))
+        held[turn].view(512, dtypes.uint8, limit // 8 - 512).copyin(pattern(512, turn).data)
+    for number, buffer in enumerate(held):
+        end = buffer.view(512, dtypes.uint8, buffer.nbytes - 512)
+        check_bytes(f"{tg_device}: end of eighth {number}", read(end), pattern(512, number))
+    held.clear()
+    Device[tg_device].memory.release_cached()
+
+
+@pytest.mark.tg_core
+def test_small_buffers_come_back_by_the_thousand(tg_device: str) -> None:
+    """Many buffers are held at once and freed in another order; the others stay as they are."""
+    order = np.random.default_rng(3).permutation(2000)
+    held = {n: new(tg_device, 1 + n % 97).copyin(pattern(1 + n % 97, n).data) for n in range(2000)}
+    for count, number in enumerate(order.tolist()):
+        del held[number]
+        if count % 500 == 250:
+            for other in list(held)[::25]:
+                wanted = pattern(1 + other % 97, other)
+                what = f"{tg_device}: buffer {other} after {count + 1} of 2000 were freed"
+                check_bytes(what, read(held[other]), wanted)
 
 
 @pytest.mark.tg_core

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tg_conformance.suite.graphs import Graphs, check_contents, expected
 from tg_conformance.suite.queues import batch_of, opened, peers, reseed
-from tg_core import Device
-from tg_core.backend import Capability
 from tg_core.errors import DeviceError
 from tg_core.hcq import QueueName, link_queues, link_submits, queue_of, submits
 
@@ -131,27 +128,3 @@ def has_queue(device: str, number: int) -> bool:
     except DeviceError:
         return False
     return True
-
-
-@pytest.mark.tg_needs("TIMESTAMPS")
-def test_times_follow_the_order(tg_device: str, graphs: Graphs) -> None:
-    """In one queue, a call ends before the next one begins."""
-    graph = [op for op in graphs.draw(7, 40) if op.kernel and op.target[0] < 3]
-    start = graphs.start(7)
-    buffers = graphs.buffers(start)
-    linked = link_submits(batch_of(graphs.calls(graph)), {}, timed=True)
-    linked.run(buffers, wait=True)
-    times = linked.times()
-    assert len(times) == len(graph), f"{tg_device}: {len(times)} times of {len(graph)} kernels"
-    overlapping = Capability.OVERLAPPING_LAUNCHES in Device[tg_device].capabilities
-    for number, (begin, end) in enumerate(times):
-        assert begin <= end, f"{tg_device}: kernel {number} begins at {begin} and ends at {end}"
-        if number and not overlapping:
-            last = times[number - 1][1]
-            assert last <= begin, (
-                f"{tg_device}: kernel {number} begins at {begin}, before kernel {number - 1} "
-                f"ends at {last}"
-            )
-    np.testing.assert_array_equal(
-        np.stack([buffer.numpy() for buffer in buffers]), expected(graph, start)
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -93,7 +94,7 @@ recovery = pytest.mark.tg_needs("RECOVERY")
 
 
 @recovery
-@pytest.mark.tg_core
+@pytest.mark.tg_core("QUEUES", "RECOVERY")
 def test_a_hang_is_reported(tg_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wait that comes to nothing ends with an error that names the device, and says where it
     stands.
@@ -109,7 +110,7 @@ def test_a_hang_is_reported(tg_device: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @recovery
-@pytest.mark.tg_core
+@pytest.mark.tg_core("QUEUES", "RECOVERY")
 def test_a_fault_is_reported(tg_device: str) -> None:
     """An access to no memory ends with an error that names the device and the fault."""
     with pytest.raises(DeviceError) as caught:
@@ -176,7 +177,7 @@ def test_work_behind_a_hang_is_dropped(tg_device: str, monkeypatch: pytest.Monke
     assert np.array_equal(got, values), f"{tg_device}: work that was dropped was done: {got[:4]}"
 
 
-@pytest.mark.tg_core
+@pytest.mark.tg_core("QUEUES")
 def test_threads_share_batches(tg_device: str) -> None:
     """Threads run one linked batch and batches of their own on one device."""
     shared, wrong = link(batch_on(tg_device)), []
@@ -206,7 +207,30 @@ def test_threads_share_batches(tg_device: str) -> None:
     assert not wrong, f"{tg_device}: wrong in {'; '.join(wrong[:3])}"
 
 
-@pytest.mark.tg_core
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="undeclared: no fork on this system")
+def test_a_fork_with_batches_in_flight(tg_device: str) -> None:
+    """A child that only ends does not disturb what its parent has in flight."""
+    body = """
+        import os, warnings
+        from tg_conformance.suite.test_level6_recovery import batch_on, filled, link, numbers
+        warnings.simplefilter("ignore")
+        linked = [link(batch_on(DEVICE)) for _ in range(4)]
+        first, second = (numbers(seed, 24) for seed in (1, 2))
+        buffers = [filled(DEVICE, first), filled(DEVICE, second)]
+        for each in linked:
+            each.run(buffers)
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        for each in linked:
+            each.run(buffers)
+        assert (buffers[0].numpy() == first + 16 * second).all(), "wrong in the parent"
+    """
+    check_ran(tg_device, run_script(tg_device, body), "a fork with batches in flight")
+
+
+@pytest.mark.tg_core("QUEUES")
 def test_exit_with_batches_in_flight(tg_device: str) -> None:
     """A process that ends while its batches are queued ends cleanly, whatever dies first."""
     body = """
