@@ -78,7 +78,15 @@ if TYPE_CHECKING:
         Stream,
         Word,
     )
-    from tg_core.hcq.external import CFunction, ccall, cstruct, provide_functions, when
+    from tg_core.hcq.external import (
+        CFunction,
+        HostProgram,
+        ccall,
+        cstruct,
+        host_storage,
+        provide_functions,
+        when,
+    )
     from tg_core.renderer import Renderer, Target
     from tg_core.renderer.interpreter import InterpreterRenderer
     from tg_core.renderer.llvm_ir import LLVM_DTYPES, LLVM_OPS, LLVMRenderer
@@ -149,6 +157,7 @@ __all__ = [
     "HCQProgram",
     "HWQueue",
     "HostAllocator",
+    "HostProgram",
     "InterpreterProgram",
     "InterpreterRenderer",
     "Invalid",
@@ -197,6 +206,7 @@ __all__ = [
     "graph_rewrite",
     "hookimpl",
     "host_memory_bytes",
+    "host_storage",
     "ioctl_request",
     "promote",
     "provide_functions",
@@ -224,6 +234,7 @@ _LAZY = {
     "HCQCompiled": "tg_core.device.queues",
     "HCQProgram": "tg_core.device.queues",
     "HWQueue": "tg_core.device.queues",
+    "HostProgram": "tg_core.hcq.external",
     "InterpreterProgram": "tg_core.device.interpreter",
     "InterpreterRenderer": "tg_core.renderer.interpreter",
     "Ioctl": "tg_core.support.emulation",
@@ -249,6 +260,7 @@ _LAZY = {
     "WordView": "tg_core.support.mmio",
     "ccall": "tg_core.hcq.external",
     "cstruct": "tg_core.hcq.external",
+    "host_storage": "tg_core.hcq.external",
     "ioctl_request": "tg_core.support.ioctl",
     "provide_functions": "tg_core.hcq.external",
     "refuse": "tg_core.support.emulation",
