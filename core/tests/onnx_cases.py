@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +19,20 @@ from tg_core.errors import TGError
 from tg_core.onnx import load
 from tg_core.onnx.element_types import element_of_array
 
-__all__ = ["Outcome", "all_cases", "cases_of", "compare", "operator_of", "run_case"]
+__all__ = ["LEFT_OUT", "Outcome", "all_cases", "cases_of", "compare", "operator_of", "run_case"]
 
 TRAINING = ("ai.onnx.preview.training",)
-RANDOM = ("Bernoulli", "RandomUniformLike", "RandomNormalLike", "RandomUniform", "RandomNormal")
+LEFT_OUT = {
+    "tensors of strings": (
+        "RegexFullMatch StringConcat StringNormalizer StringSplit ai.onnx.ml.LabelEncoder"
+    ),
+    "decodes image files": "ImageDecoder",
+    "counts n-grams of texts": "TfIdfVectorizer",
+    "decision trees": "ai.onnx.ml.TreeEnsemble",
+    "random numbers, which differ by design": "Bernoulli",
+}
+"""The operators whose cases are not run, and why."""
+REASONS = {name: reason for reason, names in LEFT_OUT.items() for name in names.split()}
 BFLOAT16_RTOL = 2.0**-6
 """Two units in the last place, which the package's own runner allows."""
 
@@ -37,7 +48,10 @@ class Outcome:
 
 def all_cases() -> list[Any]:
     """Return every case, in the order of their names; takes some seconds."""
-    found: list[Any] = sorted(load_model_tests(kind="node"), key=_name)
+    with warnings.catch_warnings():
+        # the package divides by zero where that is the case
+        warnings.simplefilter("ignore")
+        found: list[Any] = sorted(load_model_tests(kind="node"), key=_name)
     return found
 
 
@@ -77,15 +91,14 @@ def kind_of(case: Any) -> str:
     return "plain"
 
 
-def run_case(case: Any) -> Outcome:
-    """Run a case and compare its outputs."""
-    ops = {node.op_type for node in case.model.graph.node}
+def run_case(case: Any, operator: str) -> Outcome:
+    """Run a case of an operator and compare its outputs."""
+    if operator in REASONS:
+        return Outcome("left_out", REASONS[operator])
     try:
         model = load(case.model)
-    except NotImplementedError as error:
-        return Outcome("left_out", str(error).split("\n", 1)[-1].strip())
-    if ops & set(RANDOM):
-        return Outcome("left_out", "random numbers, which differ by design")
+    except TGError as error:
+        return Outcome("failed", f"{type(error).__name__}: {error}")
     for inputs, outputs in case.data_sets:
         names = [value.name for value in case.model.graph.input]
         try:

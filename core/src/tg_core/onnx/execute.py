@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tg_core.errors import FileFormatError, TGError, UnsupportedModel
+from tg_core.errors import FileFormatError, OutOfMemory, TGError, UnsupportedModel
 from tg_core.onnx.build import Builder, opsets_of
 from tg_core.onnx.context import Context
 from tg_core.onnx.fold import fold
@@ -23,6 +23,10 @@ __all__ = ["Program", "Scope"]
 
 MAX_CALLS = 64
 """How deep graphs and functions may execute in each other."""
+
+
+MAX_EXECUTED = 5_000_000
+"""How many nodes one call may execute, loops included."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +61,20 @@ class Program:
         self.graph = graph
         self.functions = functions
         self.defined: dict[Any, Body] = {}
+        self.executed = 0
 
     def run(self, values: Mapping[str, Anything]) -> list[Anything]:
         """Return the outputs of the model for the values of its inputs and initializers."""
+        self.executed = 0
         return self.outputs(self.graph, Scope(dict(values)))
 
     def outputs(self, graph: Graph, scope: Scope) -> list[Anything]:
         """Return the outputs of a graph whose inputs and constants are in the scope."""
         if scope.depth > MAX_CALLS:
             raise FileFormatError(f"onnx: graphs execute in each other deeper than {MAX_CALLS}")
+        self.executed += 1 + len(graph.nodes)
+        if self.executed > MAX_EXECUTED:
+            raise FileFormatError(f"onnx: the model executes more than {MAX_EXECUTED} nodes")
         for node in graph.nodes:
             inputs = [scope.find(name) if name else None for name in node.inputs]
             results = self._results(node, inputs, scope)
@@ -90,6 +99,8 @@ class Program:
             if str(error).startswith("onnx: "):
                 raise
             raise type(error)(f"onnx: {node}: {error}") from error
+        except MemoryError as error:
+            raise OutOfMemory(f"onnx: {node}: needs more memory than there is") from error
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise FileFormatError(
                 f"onnx: {node}: its inputs and attributes do not fit: {error}"

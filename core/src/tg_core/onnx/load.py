@@ -12,8 +12,9 @@ from tg_core.onnx.execute import Program
 from tg_core.onnx.expansion import check_expansion
 from tg_core.onnx.graph import Body, FunctionKey
 from tg_core.onnx.model import OnnxModel
-from tg_core.onnx.package import onnx_package
+from tg_core.onnx.package import decode_error, onnx_package
 from tg_core.onnx.problems import Problem
+from tg_core.onnx.text import check_text
 from tg_core.onnx.wire import find_fault
 
 __all__ = ["check", "load"]
@@ -53,6 +54,7 @@ def check(source: Any) -> list[Problem]:
 
 def _read(source: Any) -> tuple[Program, list[Problem]]:
     proto, folder = _decoded(source)
+    check_text(proto)
     opsets = opsets_of(proto.opset_import) or {"": 1}
     keys: list[FunctionKey] = [_key(function) for function in proto.functions]
     if len(set(keys)) != len(keys):
@@ -99,8 +101,7 @@ def _decoded(source: Any) -> tuple[Any, Path | None]:
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(data)
-    except ValueError as error:
-        # the decoder's error is a ValueError: google.protobuf.message.DecodeError
+    except decode_error() as error:
         at, why = find_fault(data) or (len(data), str(error))
         raise FileFormatError(f"onnx: {name}: offset {at}: {why}") from error
     if not proto.HasField("graph"):

@@ -6,7 +6,7 @@ from typing import Any
 
 from tg_core.errors import MissingExtra
 
-__all__ = ["NEWEST_OPSET", "onnx_package"]
+__all__ = ["NEWEST_OPSET", "decode_error", "onnx_package"]
 
 NEWEST_OPSET = 28
 """The newest opset of the standard domain whose operators are known here."""
@@ -25,3 +25,10 @@ def onnx_package() -> Any:
             "onnx: the package is not installed; pip install 'tg-core[onnx]'"
         ) from error
     return onnx
+
+
+def decode_error() -> type[Exception]:
+    """Return what the package raises for a file that it cannot decode."""
+    from google.protobuf.message import DecodeError
+
+    return DecodeError

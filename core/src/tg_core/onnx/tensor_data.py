@@ -141,7 +141,8 @@ def _int2(raw: np.ndarray, count: int) -> np.ndarray:
 def _float4(raw: np.ndarray, count: int) -> np.ndarray:
     codes = _unpacked(raw, count, 4)
     signs = np.where(codes & 8, np.float16(-1), np.float16(1))
-    return signs * FP4_VALUES[codes & 7]
+    values: np.ndarray = signs * FP4_VALUES[codes & 7]
+    return values
 
 
 def _float8e8m0(raw: np.ndarray, count: int) -> np.ndarray:

@@ -13,9 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tg_core.dtype import DType, to_numpy
+from tg_core.engine.capture import capturing
+from tg_core.errors import JitError
 from tg_core.onnx.element_types import ElementType, element_of_array, element_of_dtype
 from tg_core.tensor import Tensor
-from tg_core.uop.ops import UOp
+from tg_core.uop.ops import Ops, UOp
 
 __all__ = ["Anything", "Lane", "Value", "value_of"]
 
@@ -74,9 +76,20 @@ class Value:
         return None if changed else self._array
 
     def array(self) -> np.ndarray:
-        """Return the values, computed if needed; bfloat16 and fp8 come as float32."""
+        """Return the values, computed if needed; bfloat16 and fp8 come as float32.
+
+        Raises:
+            JitError: they would have to be computed inside of a capture, which would freeze them.
+        """
         known = self.known
-        return self.tensor.numpy() if known is None else known
+        if known is not None:
+            return known
+        if capturing() and any(node.op is Ops.BUFFER for node in self.tensor.uop.toposort()):
+            raise JitError(
+                "a shape, a condition or another number that decides what is computed depends on "
+                "the values of tensors; it cannot change in a replay, so it is not captured"
+            )
+        return self.tensor.numpy()
 
     @property
     def element(self) -> ElementType:

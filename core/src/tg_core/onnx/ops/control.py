@@ -17,7 +17,7 @@ from tg_core.tensor import Tensor
 
 __all__ = ["if_", "loop", "scan"]
 
-Result: TypeAlias = Anything | Tensor
+Result: TypeAlias = "Anything | Tensor"
 
 MAX_STEPS = 100_000
 """How many steps of a loop are unrolled."""

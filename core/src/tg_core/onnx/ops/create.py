@@ -59,7 +59,8 @@ def range_(start: Value, limit: Value, delta: Value, *, stash_type: int = 1) -> 
     target = start.dtype
     wide = target if dtypes.is_int(target) else dtypes.float64
     steps = Tensor.arange(count, dtype=dtypes.int64 if dtypes.is_int(target) else dtypes.int32)
-    return (steps.cast(wide) * step + first).cast(target)
+    values: Tensor = steps.cast(wide) * step + first
+    return values.cast(target)
 
 
 @operator("EyeLike", since=9)

@@ -14,6 +14,8 @@ from tg_core.tensor import Tensor
 
 __all__ = ["grid_sample", "sampled_linear"]
 
+MAX_SPATIAL = 4
+
 CUBIC_COEFF = -0.75
 """Source: Operators.md, GridSample: as in PyTorch."""
 
@@ -115,6 +117,8 @@ def _sample(x: Tensor, grid: Tensor, align_corners: bool, mode: str, padding_mod
     spatial = x.ndim - 2
     if grid.ndim != x.ndim or grid.shape[-1] != spatial:
         raise ShapeError(f"shape {x.shape} with a grid of shape {grid.shape}")
+    if spatial > MAX_SPATIAL:
+        raise ShapeError(f"{spatial} spatial axes, at most {MAX_SPATIAL} are supported")
     source = _Source(x, padding_mode, align_corners)
     positions = []
     for axis, size in enumerate(source.sizes):

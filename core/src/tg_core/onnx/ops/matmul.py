@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from tg_core.errors import ShapeError
 from tg_core.onnx.registry import operator
 from tg_core.onnx.sizes import size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["determinant", "einsum", "gemm", "matmul"]
+
+MAX_ELIMINATION = 512
+"""How many steps of elimination are unrolled."""
 
 
 @operator("MatMul")
@@ -74,6 +78,8 @@ def einsum(*operands: Tensor, equation: str) -> Tensor:
 def determinant(x: Tensor) -> Tensor:
     """Return the determinants of square matrices, by elimination with the greatest pivots."""
     n = size_of(x, -1)
+    if n > MAX_ELIMINATION:
+        raise ShapeError(f"matrices of {n} rows, at most {MAX_ELIMINATION} are supported")
     rows = Tensor.arange(n).reshape((n, 1))
     result = None
     for step in range(n):

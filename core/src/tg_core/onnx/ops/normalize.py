@@ -14,6 +14,8 @@ from tg_core.tensor import Tensor
 
 __all__ = ["batch_normalization", "layer_normalization"]
 
+MAX_NEIGHBOURS = 4096
+
 
 def _per_channel(x: Tensor, vector: Tensor) -> Tensor:
     return vector.reshape((1, -1, *(1,) * (x.ndim - 2)))
@@ -167,6 +169,8 @@ def local_response_normalization(
     x: Tensor, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
 ) -> Tensor:
     """Return x divided by a power of the sum of squares of neighbouring channels."""
+    if not 0 < size <= MAX_NEIGHBOURS:
+        raise ShapeError(f"size {size}, expected 1 to {MAX_NEIGHBOURS}")
     before = (size - 1) // 2
     channels = x.shape[1]
     squares = x.square().pad([(0, 0), (before, size - 1 - before), *[(0, 0)] * (x.ndim - 2)])

@@ -44,10 +44,12 @@ def max_pool(
         ceil_mode=ceil_mode,
     )
     padded = _grown(x, found, dtypes.min(x.dtype))
-    best = padded.max_pool2d(found.kernel, found.strides, found.dilations, return_indices=True)
-    values, places = best
+    geometry = (found.kernel, found.strides, found.dilations)
+    values: Tensor
     if not context.wants(1):
+        values = padded.max_pool2d(*geometry)
         return values
+    values, places = padded.max_pool2d(*geometry, return_indices=True)
     return values, _flat_places(x, places, sizes_of(padded)[2:], found, storage_order)
 
 

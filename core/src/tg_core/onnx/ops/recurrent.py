@@ -17,6 +17,8 @@ State: TypeAlias = tuple[Tensor, ...]
 Cell: TypeAlias = Callable[[Tensor, State], State]
 Activation: TypeAlias = Callable[[Tensor], Tensor]
 
+MAX_STEPS = 100_000
+
 _DEFAULTS: dict[str, tuple[float, float]] = {
     "affine": (1.0, 0.0),
     "elu": (1.0, 0.0),
@@ -129,6 +131,8 @@ class _Layer:
     def run(self, number: int, cell: Cell, state: State) -> tuple[Tensor, State]:
         """Return all outputs of one direction, and the last state."""
         steps = size_of(self.x, 0)
+        if not 0 < steps <= MAX_STEPS:
+            raise ShapeError(f"{steps} steps in time, expected 1 to {MAX_STEPS}")
         backward = self.direction == "reverse" or number == 1
         outputs: list[Tensor] = [state[0]] * steps
         for count in range(steps):

@@ -107,7 +107,8 @@ _NEAREST: Mapping[str, Callable[[Positions], Positions]] = {
 
 
 def _linear_weights(distance: np.ndarray, _: float) -> np.ndarray:
-    return np.clip(1 - np.abs(distance), 0, None)
+    weights: np.ndarray = np.clip(1 - np.abs(distance), 0, None)
+    return weights
 
 
 def cubic_weights(distance: np.ndarray, a: float) -> np.ndarray:

@@ -13,7 +13,7 @@ from tg_core.onnx.kinds import Floats, Ints
 from tg_core.onnx.ops.resample import Filter, Resampling, source_positions, taps_of
 from tg_core.onnx.ops.slicing import take
 from tg_core.onnx.registry import operator
-from tg_core.onnx.sizes import size_of
+from tg_core.onnx.sizes import check_count, size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["resize"]
@@ -126,6 +126,7 @@ def _plan(
             assert scales is not None
             scale = scales[number]
             length = math.floor(scale * size + 0.5)
+        check_count(length, "the new size")
         plan[axis] = Resampling(size, length, scale, start, end)
     return plan
 

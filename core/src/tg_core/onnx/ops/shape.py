@@ -10,7 +10,7 @@ import numpy as np
 from tg_core.errors import ShapeError
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.registry import operator
-from tg_core.onnx.sizes import size_of
+from tg_core.onnx.sizes import check_count, size_of
 from tg_core.onnx.values import Anything, Lane, Value
 from tg_core.tensor import Tensor
 
@@ -173,6 +173,7 @@ def split_sizes(total: int, parts: int, rounded_up: bool) -> list[int]:
     """
     if parts < 1 or (total % parts and not rounded_up):
         raise ShapeError(f"an axis of {total} does not split into {parts} parts")
+    check_count(parts, "splitting")
     each = -(-total // parts)
     return [max(min(each, total - each * part), 0) for part in range(parts)]
 

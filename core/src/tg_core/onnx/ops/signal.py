@@ -12,7 +12,7 @@ from tg_core.onnx.casting import element_of_code
 from tg_core.onnx.kinds import Float, Int
 from tg_core.onnx.ops.slicing import take
 from tg_core.onnx.registry import operator
-from tg_core.onnx.sizes import size_of
+from tg_core.onnx.sizes import check_count, size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["dft", "mel_weight_matrix", "stft"]
@@ -24,6 +24,7 @@ def _transformed(x: Tensor, axis: int, length: int | None, inverse: bool, onesid
         raise ShapeError(f"the last axis must be of size 1 or 2, found shape {x.shape}")
     n = size_of(x, axis) if length is None else length
     have = size_of(x, axis)
+    check_count(n * n, "the matrix of the transform")
     if n < have:
         x = take(x, axis, np.arange(n))
     elif n > have:
@@ -100,6 +101,7 @@ def stft(
         frame_length if frame_length is not None else (0 if window is None else size_of(window, 0))
     )
     frames = (size_of(signal, 1) - length) // frame_step + 1
+    check_count(frames * length, "cutting frames")
     starts = np.arange(frames)[:, None] * frame_step + np.arange(length)
     if signal.ndim == 2:
         signal = signal.unsqueeze(-1)
@@ -122,6 +124,7 @@ def mel_weight_matrix(
 ) -> Tensor:
     """Return the weights of spectral bins in triangles that are even on the mel scale."""
     bins = dft_length // 2 + 1
+    check_count(max(bins, 1) * max(num_mel_bins + 2, 1), "the matrix")
     # the definition counts n + 2 edges, and divides the range by as many
     low_mel, high_mel = _mel(lower_edge_hertz), _mel(upper_edge_hertz)
     points = num_mel_bins + 2

@@ -9,7 +9,7 @@ import numpy as np
 from tg_core.errors import ShapeError
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.registry import operator
-from tg_core.onnx.sizes import size_of
+from tg_core.onnx.sizes import check_count, size_of
 from tg_core.tensor import Tensor
 
 __all__ = ["pad", "slice_", "take"]
@@ -83,6 +83,7 @@ def _padded(x: Tensor, pads: Ints, mode: str, value: Tensor | float, axes: Ints 
             size = size_of(x, axis)
             kept = np.arange(max(-before, 0), size - max(-after, 0))
             grown = (max(before, 0), max(after, 0))
+            check_count(size + sum(grown), f"padding by {grown}")
             x = take(x, axis, np.pad(kept, grown, mode=_NUMPY_MODES[mode]))  # type: ignore[call-overload]
     return x
 

@@ -6,7 +6,7 @@ from tg_core.onnx.context import Context
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.ops.shape import split_parts, split_sizes
 from tg_core.onnx.registry import operator
-from tg_core.onnx.sizes import size_of
+from tg_core.onnx.sizes import check_count, size_of
 from tg_core.onnx.values import Value
 from tg_core.tensor import Tensor
 
@@ -54,6 +54,7 @@ def split_to_sequence(
 ) -> list[Value]:
     """Return parts as a sequence: of one size, of several, or of 1 without the axis."""
     length = size_of(x, axis)
+    check_count(length, "splitting")
     if split is None:
         sizes = [1] * length
     elif split.shape == ():
