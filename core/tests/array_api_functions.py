@@ -696,6 +696,20 @@ add("linalg.matrix_power", matrix_powers, Scaled(64))
 add("linalg.matrix_norm", matrix_norms, Scaled(64))
 add("linalg.vector_norm", vector_norms, Scaled(64))
 
+
+def frequencies(draw: Draw) -> Args:
+    kwargs = {"d": draw(st.sampled_from((1.0, 0.5, 3.0))), "dtype": dtype_or_none(draw, FLOATS)}
+    return (draw(st.integers(1, 6)),), kwargs
+
+
+def frequency_shifts(draw: Draw) -> Args:
+    value = array(draw, pick(draw, FLOATS), shape_of(draw, 1))
+    return (value,), {"axes": axes_of(draw, value.ndim)}
+
+
+add("fft.fftfreq fft.rfftfreq", frequencies, Ulps(1))
+add("fft.fftshift fft.ifftshift", frequency_shifts, Exact())
+
 # The array object: operators, conversions, indexing.
 
 OPERATORS = {

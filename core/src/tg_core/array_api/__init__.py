@@ -1,6 +1,6 @@
 """The Python array API standard, version 2024.12, on tensors."""
 
-from tg_core.array_api import linalg
+from tg_core.array_api import fft, linalg
 from tg_core.array_api.arithmetic import (
     abs,
     add,
@@ -196,6 +196,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float32",

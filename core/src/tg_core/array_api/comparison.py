@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg_core.array_api.data_types import result_type
-from tg_core.array_api.operands import SCALARS, array_of, as_dtype, fresh, pair
+from tg_core.array_api.operands import SCALARS, array_of, as_dtype, fresh, pair, plain
 from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, ShapeError
 
@@ -52,7 +52,7 @@ def less_equal(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
 
 
 def _truths(x1: Any, x2: Any, name: str) -> tuple[Tensor, Tensor]:
-    if isinstance(x1, SCALARS) and isinstance(x2, SCALARS):
+    if isinstance(plain(x1), SCALARS) and isinstance(plain(x2), SCALARS):
         raise DTypeError(f"{name}: expected at least one array, found two Python scalars")
     return as_dtype(x1, dtypes.bool, name), as_dtype(x2, dtypes.bool, name)
 
@@ -117,7 +117,7 @@ def clip(
 
 
 def _limited(value: Tensor, limit: Any, from_below: bool) -> Tensor:
-    dtype = value.dtype
+    dtype, limit = value.dtype, plain(limit)
     if isinstance(limit, SCALARS):
         other = value._operand(value._within(limit), "clip")._commit().cast(dtype)
     else:

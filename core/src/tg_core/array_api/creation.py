@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tg_core.array_api.data_types import result_type
-from tg_core.array_api.operands import SCALARS, array_of, fresh
+from tg_core.array_api.operands import SCALARS, array_of, fresh, plain
 from tg_core.dtype import DType, dtypes
 from tg_core.errors import DTypeError, ShapeError
 
@@ -20,7 +20,8 @@ Shape = int | Sequence[int]
 
 def sizes_of(shape: Any) -> tuple[int, ...]:
     """Return a shape that may be a single size as a tuple."""
-    return (shape,) if isinstance(shape, int) else tuple(operator.index(size) for size in shape)
+    listed = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(operator.index(size) for size in listed)
 
 
 def asarray(
@@ -106,6 +107,7 @@ def arange(
     """
     from tg_core.tensor import Tensor
 
+    start, stop, step = plain(start), plain(stop), plain(step)
     first, end = (0, start) if stop is None else (start, stop)
     target = dtype
     if dtype is None and all(isinstance(entry, int) for entry in (first, end, step)):
@@ -175,6 +177,7 @@ def full(
     if isinstance(fill_value, Tensor):
         spread = fill_value._commit() if dtype is None else fill_value.cast(dtype)
         return spread._broadcast_to(sizes_of(shape)).clone(device)
+    fill_value = plain(fill_value)
     if not isinstance(fill_value, SCALARS):
         raise DTypeError(f"full: expected bool, int or float, found {fill_value!r}")
     return Tensor.full(sizes_of(shape), fill_value, dtype=dtype, device=device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tg_core.array_api.operands import array_of
+from tg_core.array_api.operands import array_of, fresh, plain
 from tg_core.dtype import DType, dtypes, promote
 from tg_core.errors import DTypeError
 
@@ -73,7 +73,8 @@ def result_type(*arrays_and_dtypes: Tensor | DType | bool | int | float) -> DTyp
     """
     concrete: DType | None = None
     scalars: list[DType] = []
-    for entry in arrays_and_dtypes:
+    for given in arrays_and_dtypes:
+        entry = plain(given)
         if isinstance(entry, (bool, int, float)):
             scalars.append(dtypes.from_py(entry))
             continue
@@ -134,8 +135,6 @@ def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: str | None 
         copy: give the result memory of its own even if the data type is the same.
         device: where the result is, where `x` is unless given.
     """
-    from tg_core.array_api.operands import fresh
-
     value = array_of(x, "astype")
     if device is not None:
         value = value.to(device)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tg_core.array_api.creation import common_dtype
+from tg_core.array_api.creation import common_dtype, sizes_of
 from tg_core.array_api.indexing import take
-from tg_core.array_api.operands import array_of
+from tg_core.array_api.operands import SCALARS, array_of
 from tg_core.errors import ShapeError
 from tg_core.uop.mixin.shape_utils import broadcast_shapes, resolve_axes, resolve_axis
 
@@ -29,7 +30,7 @@ def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
         ShapeError: it does not broadcast.
     """
     value = array_of(x, "broadcast_to")
-    target = tuple(shape)
+    target = sizes_of(shape)
     if broadcast_shapes("broadcast_to", value.shape, target) != target:
         raise ShapeError(f"broadcast_to: shape {value.shape} does not broadcast to {target}")
     return value._broadcast_to(target)
@@ -79,7 +80,7 @@ def moveaxis(
 
 
 def _unique_axes(axes: int | tuple[int, ...], ndim: int) -> list[int]:
-    listed = [axes] if isinstance(axes, int) else list(axes)
+    listed = list(axes) if isinstance(axes, (tuple, list)) else [axes]
     found = [resolve_axis("moveaxis", axis, ndim) for axis in listed]
     if len(set(found)) != len(found):
         raise ShapeError(f"moveaxis: an axis is named twice in {axes}")
@@ -104,8 +105,8 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
     value = array_of(x, "repeat")
     if axis is None:
         value, axis = value.flatten(), 0
-    if isinstance(repeats, int):
-        return value.repeat_interleave(repeats, axis)
+    if not hasattr(repeats, "shape") or isinstance(repeats, SCALARS):
+        return value.repeat_interleave(operator.index(repeats), axis)
     counts = array_of(repeats, "repeat")
     if counts.numel() == 1:
         return value.repeat_interleave(int(counts.item()), axis)
@@ -127,7 +128,7 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
         copy: True for memory of its own. A reshape is a view or a lazy value otherwise, so
             there is nothing that False could refuse.
     """
-    value = array_of(x, "reshape").reshape(tuple(shape))
+    value = array_of(x, "reshape").reshape(sizes_of(shape))
     return value.clone() if copy else value
 
 
@@ -140,7 +141,7 @@ def roll(
 ) -> Tensor:
     """Return x with the values moved along axes and around the end; flattened when None."""
     value = array_of(x, "roll")
-    if axis is not None and isinstance(shift, int) and not isinstance(axis, int):
+    if isinstance(axis, (tuple, list)) and not isinstance(shift, (tuple, list)):
         shift = (shift,) * len(axis)
     return value.roll(shift, axis)
 
@@ -167,7 +168,7 @@ def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
     """Return x repeated as a whole along every axis; missing counts are ones in front."""
     value = array_of(x, "tile")
-    counts = (1,) * (value.ndim - len(repetitions)) + tuple(repetitions)
+    counts = (1,) * (value.ndim - len(repetitions)) + sizes_of(repetitions)
     return value.repeat(counts) if counts else value
 
 

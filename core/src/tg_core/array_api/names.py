@@ -56,3 +56,10 @@ ARRAY: Final[dict[str, str]] = {
     " __imul__ __ior__ __ipow__ __irshift__ __isub__ __itruediv__ __ixor__",
 }
 """What an array has by itself."""
+
+LEFT_OUT: Final[dict[str, str]] = {
+    "complex64 complex128": "there are no complex data types",
+    "fft.fft fft.fftn fft.hfft fft.ifft fft.ifftn fft.ihfft fft.irfft fft.irfftn fft.rfft"
+    " fft.rfftn": "they take or give complex arrays; they are there and raise DTypeError",
+}
+"""What is left out, and why."""

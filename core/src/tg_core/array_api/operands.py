@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 SCALARS = (bool, int, float)
 
 
+def plain(x: Any) -> Any:
+    """Return a scalar of numpy as the Python scalar it stands for, all else as it is."""
+    if type(x).__module__ == "numpy" and getattr(x, "shape", None) == ():
+        return x.item()
+    return x
+
+
 def array_of(x: Any, name: str) -> Tensor:
     """Return an argument that must be an array, with a weak dtype committed to its width.
 
@@ -39,6 +46,7 @@ def as_dtype(x: Any, dtype: DType, name: str) -> Tensor:
     """
     from tg_core.tensor import Tensor
 
+    x = plain(x)
     if isinstance(x, SCALARS):
         return Tensor.const(x, dtype)
     return array_of(x, name).cast(dtype)
@@ -52,6 +60,7 @@ def pair(x1: Any, x2: Any, name: str) -> tuple[Tensor, Tensor]:
     """
     from tg_core.array_api.data_types import result_type
 
+    x1, x2 = plain(x1), plain(x2)
     if isinstance(x1, SCALARS) and isinstance(x2, SCALARS):
         raise DTypeError(f"{name}: expected at least one array, found two Python scalars")
     dtype = result_type(x1, x2)

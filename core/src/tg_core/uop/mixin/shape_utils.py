@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from tg_core.errors import IndexingError, ShapeError
@@ -58,8 +59,11 @@ def resolve_axis(name: str, axis: int, ndim: int, extra: int = 0) -> int:
         IndexingError: the axis does not exist.
     """
     limit = max(ndim + extra, 1)
-    if isinstance(axis, bool) or not isinstance(axis, int):
-        raise IndexingError(f"{name}: axis must be an int, found {axis!r}")
+    if type(axis) is not int:
+        # numpy's integers are Integral, tensors and nodes are not
+        if isinstance(axis, bool) or not isinstance(axis, Integral):
+            raise IndexingError(f"{name}: axis must be an int, found {axis!r}")
+        axis = int(axis)
     if not -limit <= axis < limit:
         raise IndexingError(
             f"{name}: axis {axis} is out of range for {ndim} axes, expected [{-limit}, {limit - 1}]"
