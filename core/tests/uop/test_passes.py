@@ -164,13 +164,27 @@ def test_callify(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_compile_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(kernel: UOp, renderer: object) -> UOp:
-        return UOp(Ops.PROGRAM, (UOp(Ops.BINARY, (), b""), kernel), ProgramInfo("wrong"))
+    def planted(kernels: list[tuple[UOp, object]]) -> list[UOp]:
+        wrong = UOp(Ops.BINARY, (), b"")
+        return [UOp(Ops.PROGRAM, (wrong, kernel), ProgramInfo("wrong")) for kernel, _ in kernels]
 
     scheduled = schedule()
     module = importlib.import_module("tg_core.engine.compile_calls")
-    monkeypatch.setattr(module, "compile_program", planted)
+    monkeypatch.setattr(module, "compile_programs", planted)
     check("compile-calls", "PROGRAM violates", lambda: compile_calls(scheduled))
+
+
+def test_expand_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("tg_core.schedule.expand_shards")
+    healthy = module._expanded
+
+    def planted(node: UOp, partials: object) -> UOp:
+        found = healthy(node, partials)
+        return two_widths() if node.op is Ops.COPY else found
+
+    monkeypatch.setattr(module, "_expanded", planted)
+    spread = UOp(Ops.COPY, (new_buffer_uop("CPU", SIZE, dtypes.float32),), ("CPU", "CPU:1"))
+    check("expand-shards", "ADD violates spec_tensor", lambda: module.expand_shards([spread]))
 
 
 def test_parametrize(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,5 +232,5 @@ def test_every_stage_has_its_fault() -> None:
     pattern = re.compile(r"\b(?:run_pass|verified)\(\s*f?\"([^\"]+)\"")
     text = "".join(path.read_text() for path in sorted(root.rglob("*.py")))
     found = set(pattern.findall(text)) | {"{hook} of {name}"}
-    here = {*SCHEDULING, "callify", "compile-calls", "parametrize", "batch"}
+    here = {*SCHEDULING, "callify", "compile-calls", "expand-shards", "parametrize", "batch"}
     assert found == here | QUEUE_STAGES

@@ -30,6 +30,7 @@ from tg_core.schedule.shards import (
 )
 from tg_core.uop.graph import toposort
 from tg_core.uop.ops import GroupOp, Ops, UOp
+from tg_core.uop.passes import verified
 from tg_core.uop.shapes import sint_prod
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def expand_shards(roots: Sequence[UOp]) -> list[UOp]:
         sources = tuple(done[source] for source in node.src) if _unbound(node) else node.src
         rebuilt = UOp(node.op, sources, node.arg, node.tag) if sources != node.src else node
         done[node] = _expanded(rebuilt, partials)
-    return [done[root] for root in roots]
+    results = [done[root] for root in roots]
+    verified("expand-shards", "tensor", UOp.sink(*results))
+    return results
 
 
 def _unbound(node: UOp) -> bool:
