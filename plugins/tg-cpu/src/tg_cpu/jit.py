@@ -117,19 +117,26 @@ _plain_addresses = _PlainAddresses()
 
 
 class Compiler:
-    """Turns LLVM IR text into object code for one processor of the host's architecture.
+    """Turns LLVM IR text into object code for one processor.
 
     Args:
         cpu: LLVM's name of the processor.
         features: features to add or remove, `+avx2,-fma`.
         level: of the pass pipeline and of instruction selection; 0 compiles fast and optimises
             nothing.
+        triple: of the machine, where it is not this one.
     """
 
-    def __init__(self, cpu: str, features: str, level: int = OPTIMISATION_LEVEL) -> None:
+    def __init__(
+        self, cpu: str, features: str, level: int = OPTIMISATION_LEVEL, triple: str = ""
+    ) -> None:
         initialize()
+        if triple:
+            llvm.initialize_all_targets()
+            llvm.initialize_all_asmprinters()
         self.level = level
-        target = llvm.Target.from_triple(llvm.get_process_triple())
+        self.triple = triple or host()[0]
+        target = llvm.Target.from_triple(self.triple)
         self.machine = target.create_target_machine(
             cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small"
         )
@@ -169,7 +176,7 @@ class Compiler:
     def _optimised(self, source: str) -> Any:
         """Return the module of a text after the optimisation pipeline."""
         module = self.parse(source)
-        module.triple = host()[0]
+        module.triple = self.triple
         module.data_layout = str(self.machine.target_data)
         if self.level:
             vectors = _VECTOR.search(source) is not None

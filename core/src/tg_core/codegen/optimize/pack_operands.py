@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tg_core.codegen.optimize.plan_packing import Plan, Steps
     from tg_core.codegen.optimize.split_border import Border
 
-_COPIED_STEPS: Final = 4
+_COPIED_STEPS: Final = 8
 """Steps of a window that packing moves at once."""
 
 
