@@ -236,7 +236,9 @@ class ToyExecutor(EmulatedQueue):
         self.fault = None
         self.read = self.pushed = self.clock = 0
         self.todo: list[list[int]] = []
-        self.flying: list[list[int]] = []
+        self.flying: list[tuple[str, list[int]]] = []
+        """Kernels that may run in any order, each an actor of its own."""
+        self.landed: list[str] = []
 
     def look(self) -> None:
         pushed = int(self.memory.doorbell.opaque.host_bytes().cast("Q")[0])
@@ -279,11 +281,14 @@ class ToyExecutor(EmulatedQueue):
         if opcode in (WAIT, STORE, TIME) and self.flying:
             self._land()
             return
+        self._merge()
         del self.todo[0]
         if opcode == EXEC and self.device.OVERLAP:
-            self.flying.append(packet)
+            actor = f"{self.name} launch {len(self.flying)}"
+            MACHINE.races.fork(self.name, actor)
+            self.flying.append((actor, packet))
         elif opcode == EXEC:
-            self._exec(packet)
+            self._exec(self.name, packet)
         elif opcode == COPY:
             self._copy(packet)
         elif opcode == WAIT:
@@ -302,9 +307,17 @@ class ToyExecutor(EmulatedQueue):
 
     def _land(self) -> None:
         """Run a kernel in flight, the last one given first."""
-        self._exec(self.flying.pop())
+        actor, packet = self.flying.pop()
+        self.landed.append(actor)
+        self._exec(actor, packet)
 
-    def _exec(self, packet: list[int]) -> None:
+    def _merge(self) -> None:
+        if not self.flying:
+            for actor in self.landed:
+                MACHINE.races.merge(self.name, actor)
+            self.landed.clear()
+
+    def _exec(self, actor: str, packet: list[int]) -> None:
         space = self.device.space
         text = space.access(_wide(packet, 1), packet[3], Rights.READ).tobytes()
         outs, binary = json.loads(text)
@@ -318,7 +331,7 @@ class ToyExecutor(EmulatedQueue):
             cells = space.access(address, nbytes, Rights.WRITE if out else Rights.READ)
             buffers.append(cells)
             ranges.append((int(cells.ctypes.data), nbytes, out))
-        MACHINE.races.access(self.name, "kernel", ranges)
+        MACHINE.races.access(actor, "kernel", ranges)
         program(buffers, tuple(words[len(outs) :]), tuple(packet[6:9]), tuple(packet[9:12]))
 
     def _copy(self, packet: list[int]) -> None:

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from toy_queues import MACHINE, ToyDevice, WideToy, toys
+from toy_queues import MACHINE, PlainToy, ToyAllocator, ToyDevice, WideToy, toys
 
 from tg_core import Tensor, TinyJit
-from tg_core.device import Buffer, Device
+from tg_core.device import Buffer, BufferOptions, Device
+from tg_core.device.queues import HCQBuffer
+from tg_core.device.queues.encoder import placeholder
 from tg_core.dtype import dtypes
-from tg_core.hcq import batch, link_submits, schedule_submits
-from tg_core.hcq.staging import slot_bytes, stage_copies, staging_of
-from tg_core.uop.ops import Ops, UOp
+from tg_core.hcq import batch, link_queues, link_submits, schedule_submits
+from tg_core.hcq.staging import part_of, slot_bytes, stage_copies, staging_of
+from tg_core.support.emulation import Rights
+from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -153,3 +156,60 @@ def test_staging_memory_is_small_for_tests_and_made_once() -> None:
     assert device.staging is device.staging
     assert device.staging.nbytes == WideToy.STAGING_BYTES
     assert device.staging.opaque.in_host
+
+
+def test_a_device_may_bring_its_own_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says that it reaches the other, and makes pieces of the copies itself, through memory
+    that it gives a name.
+    """
+    window = Buffer("TOYA", 512, dtypes.uint8, options=BufferOptions(host=True)).allocate()
+    passing = placeholder(("window",), dtypes.uint8, 512, "TOYA")
+    numbers: list[int] = []
+
+    def by_window(ctx: object, sink: UOp) -> UOp:
+        queues = []
+        for queue in sink.src:
+            ops: list[UOp] = []
+            for op in queue.src:
+                if op.op is not Ops.CALL or op.src[0].op is not Ops.COPY:
+                    ops.append(op)
+                    continue
+                body, target, source = op.src
+                for start in range(0, source.shape[0], 512):
+                    size = min(512, source.shape[0] - start)
+                    numbers.append(len(numbers))
+                    there = part_of(passing, 0, size)
+                    ops.append(op.replace(src=(body, there, part_of(source, start, size))))
+                    ops.append(op.replace(src=(body, part_of(target, start, size), there)))
+            queues.append(queue.replace(src=tuple(ops)))
+        return sink.replace(src=tuple(queues))
+
+    def own_window(ctx: object, node: UOp) -> Buffer | None:
+        return window if node.tag == ("window",) else None
+
+    results = queued("TOYA").hook_results
+    monkeypatch.setattr(PlainToy, "reaches", lambda self, other: True)
+    monkeypatch.setattr(ToyAllocator, "map_peer", map_any)
+    batches = PatternMatcher([(UPat(Ops.SINK, name="sink"), by_window)])
+    buffers = PatternMatcher([(UPat(Ops.PARAM, name="node"), own_window)])
+    monkeypatch.setitem(results, "pm_batch", batches)
+    monkeypatch.setitem(results, "pm_bufferize", buffers)
+    link_queues._templates.clear()
+    nbytes = 2100
+    data = np.random.default_rng(3).integers(0, 256, nbytes, np.uint8)
+    calls = (copy_call("TOYB", "TOYA", nbytes), copy_call("TOYA", "TOYA", 600, 2))
+    (call,) = batch(UOp(Ops.LINEAR, calls)).src
+    there, other = (
+        Buffer(d, n, dtypes.uint8).copyin(bytes(n)) for d, n in (("TOYB", nbytes), ("TOYA", 600))
+    )
+    assert link_submits(call, {}).run([there, on("TOYA", data), other, on("TOYA", data[:600])])
+    link_queues._templates.clear()
+    assert there.numpy().tobytes() == data.tobytes()
+    assert other.numpy().tobytes() == data[:600].tobytes()
+    # numbered across the copies of the batch
+    assert numbers == list(range(5 + 2))
+
+
+def map_any(self: ToyAllocator, buffer: HCQBuffer) -> int:
+    self.device.space.map(buffer.address, buffer.meta, Rights.BOTH, buffer.owner.name)
+    return buffer.address

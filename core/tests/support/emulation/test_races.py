@@ -94,3 +94,21 @@ def test_values_that_fall_begin_anew() -> None:
     races.acquire("c", SIGNAL, 1)
     with pytest.raises(RaceFault):
         races.access("c", "two", [(0, 8, False)])
+
+
+def test_what_overlaps_is_ordered_when_it_is_over() -> None:
+    races = RaceDetector()
+    races.access("q", "before", [(0, 8, True)])
+    races.fork("q", "one")
+    races.fork("q", "two")
+    races.access("one", "first", [(0, 8, False)])
+    races.access("two", "second", [(0, 8, False)])
+    with pytest.raises(
+        RaceFault, match=r"write by third \(two\) is not ordered after read by first"
+    ):
+        races.access("two", "third", [(0, 8, True)])
+    races.merge("q", "one")
+    races.merge("q", "two")
+    races.access("q", "after", [(0, 8, True)])
+    races.fork("q", "one")
+    races.access("one", "again", [(0, 8, True)])

@@ -55,6 +55,18 @@ class RaceDetector:
             if mine.get(name, 0) < time:
                 mine[name] = time
 
+    def fork(self, parent: str, child: str) -> None:
+        """Something begins that goes on beside its parent, such as a launch that may overlap with
+        those after it: it knows what the parent knows now.
+        """
+        self.join(child, self.clock(parent))
+
+    def merge(self, parent: str, child: str) -> None:
+        """What was forked is over, and the parent knows: all that comes later is ordered after it.
+        The name of the child may be used again.
+        """
+        self.join(parent, self.clock(child))
+
     def release(self, actor: str, signal: int, value: int = 0) -> None:
         """An actor stores to a signal: whoever sees it knows what the actor knows now.
 
