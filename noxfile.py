@@ -91,7 +91,7 @@ def torch_ops(session: nox.Session) -> None:
     """Compare every op with PyTorch: 20,000 cases on the CPU, 2,000 on the interpreter."""
     install(session, "./core[test,judges]", "./plugins/tg-cpu")
     path = "core/tests/judges/test_torch_ops.py"
-    for device, examples in (("CPU", "120"), ("PYTHON", "12")):
+    for device, examples in (("CPU", "130"), ("PYTHON", "15")):
         session.env["DEV"] = device
         judge(session, path, "JUDGE_REPORT=torch_ops.json", JUDGE_EXAMPLES=examples)
 
@@ -116,13 +116,9 @@ def onnx_nodes(session: nox.Session) -> None:
 def storage(session: nox.Session) -> None:
     """Compare random programs of views, writes and swaps with eager numpy."""
     install(session, *PACKAGES)
-    session.env["JUDGE_EXAMPLES"] = os.environ.get("JUDGE_EXAMPLES", "2000")
-    session.run(
-        "pytest",
-        "core/tests/judges/test_storage_programs.py",
-        "core/tests/judges/test_view_programs.py",
-        *session.posargs,
-    )
+    for name in ("storage", "view"):
+        path = f"core/tests/judges/test_{name}_programs.py"
+        judge(session, path, "JUDGE_REPORT=storage_programs.json", JUDGE_EXAMPLES="2000")
 
 
 @nox.session

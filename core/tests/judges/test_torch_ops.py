@@ -5,12 +5,9 @@ A failure shrinks to a case that `check(Case(...))` of `torch_ops` reproduces.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -19,6 +16,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: pip install ./cor
 
 import torch
 from hypothesis.strategies import DataObject, data
+from judge_report import write_part
 from torch_cases import tally
 from torch_ops import DIFFERENCES, LEFT_OUT, OPS, cases, check
 
@@ -45,30 +43,20 @@ def outcomes(name: str) -> dict[str, int]:
 def report() -> Iterator[None]:
     """Write what ran to the file that JUDGE_REPORT names, beside what it says of other devices."""
     yield
-    name = os.environ.get("JUDGE_REPORT")
-    if name is None:
-        return
-    path = Path(name)
-    found: dict[str, Any] = {
+    header = {
         "judge": "torch_ops",
         "torch": torch.__version__,
         "seed": SEED,
-        "devices": {},
         "differences_on_purpose": {why: names.split() for why, names in DIFFERENCES.items()},
         "left_out": {why: names.split() for why, names in LEFT_OUT.items()},
     }
-    if path.exists():
-        former = json.loads(path.read_text(encoding="utf-8"))
-        if (former["torch"], former["seed"]) == (found["torch"], found["seed"]):
-            found["devices"] = former["devices"]
-    found["devices"][Device.DEFAULT] = {
+    found = {
         **outcomes(""),
         "ops_passed": len(passed),
         "ops_failed": sorted(set(started) - set(passed)),
         "by_op": {op: outcomes(op) for op in sorted(started)},
     }
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write_part(header, "devices", Device.DEFAULT, found)
 
 
 def test_left_out_ops_exist() -> None:
