@@ -11,7 +11,7 @@ The operations of a queue are a LINEAR over:
 |---|---|
 | CALL | of a program or a copy |
 | INS `barrier` | |
-| INS `wait`, `store` | address, value |
+| INS `wait`, `wait_eq`, `store` | address, value |
 | INS `timestamp` | address of a slot; the clock goes into its second word |
 """
 

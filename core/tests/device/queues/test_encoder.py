@@ -49,9 +49,19 @@ def test_wide_numbers_are_two_words() -> None:
     assert queue().wide(0x1122334455667788) == (0x55667788, 0x11223344)
 
 
-@pytest.mark.parametrize("what", ["exec", "copy", "wait", "timestamp", "store", "submit"])
+@pytest.mark.parametrize(
+    "what", ["exec", "copy", "wait", "wait_equal", "timestamp", "store", "submit"]
+)
 def test_operations_that_a_queue_lacks_are_named(what: str) -> None:
     made = queue()
-    arguments = {"exec": 1, "copy": 3, "wait": 2, "timestamp": 1, "store": 2, "submit": 1}[what]
+    arguments = {
+        "exec": 1,
+        "copy": 3,
+        "wait": 2,
+        "wait_equal": 2,
+        "timestamp": 1,
+        "store": 2,
+        "submit": 1,
+    }
     with pytest.raises(CompileError, match=f"X: HWQueue of queue COMPUTE:0 has no {what}"):
-        getattr(made, what)(*[None] * arguments)
+        getattr(made, what)(*[None] * arguments[what])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
-from toy_queues import BARRIER, COPY, STORE, TIME, WAIT, header, toys
+from toy_queues import BARRIER, COPY, STORE, TIME, WAIT, ToyQueue, header, toys
 
 from tg_core.codegen import compile_program
 from tg_core.device import Device
@@ -113,6 +114,17 @@ def test_arguments_of_kernels_lie_beside_the_commands() -> None:
     assert len(behind) == 3
 
 
+def test_waits_of_rules_reach_their_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(ToyQueue, "wait_equal", lambda self, *given: seen.extend(given))
+    submits = submits_of(copy())
+    place = submits.linears[0].src[1].src[0]
+    wait = UOp(Ops.INS, (place, UOp.const(5)), "wait_eq")
+    linears = (submits.linears[0].replace(src=(wait,)),)
+    encode_streams(replace(submits, linears=linears))
+    assert seen == [place, 5]
+
+
 def test_each_queue_begins_aligned() -> None:
     memory, placed = encode_streams(submits_of(copy(), scaled()))
     assert len(placed) == 2
@@ -128,8 +140,6 @@ def test_what_cannot_be_encoded_is_named() -> None:
         queue_device("CPU")
     submits = submits_of(copy())
     odd = submits.linears[0].replace(src=(UOp(Ops.INS, (), "dance"),))
-    broken = Submits(
-        submits.devices, submits.queues, (odd,), submits.slots, submits.signals, submits.timed
-    )
+    broken = replace(submits, linears=(odd,))
     with pytest.raises(CompileError, match="queue COPY: no operation INS 'dance'"):
         encode_streams(broken)

@@ -10,7 +10,15 @@ import pytest
 from tg_core.device import Buffer
 from tg_core.dtype import dtypes
 from tg_core.errors import CompileError
-from tg_core.hcq.external import CFunction, HostProgram, address_of, ccall, cstruct, host_storage
+from tg_core.hcq.external import (
+    CFunction,
+    HostProgram,
+    address_of,
+    address_value,
+    ccall,
+    cstruct,
+    host_storage,
+)
 from tg_core.hcq.external.structs import FIELD
 from tg_core.uop.ops import Ops, UOp
 
@@ -153,6 +161,16 @@ def test_the_c_library_fills_a_structure_in() -> None:
     assert found.seconds > 1_600_000_000
     assert 0 <= found.microseconds < 1_000_000
     assert out.numpy()[32] == 0
+
+
+def test_addresses_are_values_too() -> None:
+    out = Buffer("CPU", 64, dtypes.uint8).copyin(bytes(64))
+    inner = cstruct(Inner, value=1234)
+    there = address_value(OUT, offset=8)
+    copied = ccall(MEMCPY, OUT, address_value(inner), 4)
+    HostProgram([ccall(MEMCPY, there, OUT.after(copied), 4)], {OUT: out})()
+    assert out.numpy()[8:12].view(np.int32).tolist() == [1234]
+    assert address_value(inner) is address_value(inner)
 
 
 def test_equal_structures_are_one_memory_unless_named() -> None:

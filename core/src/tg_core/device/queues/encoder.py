@@ -152,6 +152,10 @@ class HWQueue:
         """Stall until the word at an address is at least a value."""
         raise self._missing("wait")
 
+    def wait_equal(self, address: UOp, value: Word) -> None:
+        """Stall until the word at an address is a value; only for what rules of a plugin emit."""
+        raise self._missing("wait_equal")
+
     def timestamp(self, address: UOp) -> None:
         """Write the 64-bit clock once what precedes is done."""
         raise self._missing("timestamp")

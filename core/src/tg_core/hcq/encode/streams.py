@@ -114,10 +114,11 @@ def _encode(queue: HWQueue, op: UOp) -> None:
         place = op.src[0]
         device, offset = place.arg
         queue.timestamp(address(place.src[0], device, offset + 8))
-    elif op.op is Ops.INS and op.arg in ("wait", "store"):
+    elif op.op is Ops.INS and op.arg in ("wait", "wait_eq", "store"):
         value = op.src[1].const_value
         word: Word = value if isinstance(value, int) else op.src[1]
-        (queue.wait if op.arg == "wait" else queue.store)(op.src[0], word)
+        methods = {"wait": queue.wait, "wait_eq": queue.wait_equal, "store": queue.store}
+        methods[op.arg](op.src[0], word)
     else:
         raise CompileError(f"queue {queue.kind}: no operation {op.op.name} {op.arg!r}")
 

@@ -21,7 +21,7 @@ from tg_core.hcq.external.functions import (
 )
 from tg_core.hcq.external.memory import HostMemory
 from tg_core.hcq.external.program import HostProgram, number_placeholders
-from tg_core.hcq.external.structs import address_of, cstruct
+from tg_core.hcq.external.structs import address_of, address_value, cstruct
 
 __all__ = [
     "CFunction",
@@ -29,6 +29,7 @@ __all__ = [
     "HostMemory",
     "HostProgram",
     "address_of",
+    "address_value",
     "ccall",
     "constant_bytes",
     "cstruct",

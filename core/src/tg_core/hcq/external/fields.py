@@ -66,7 +66,9 @@ def split_fields(body: UOp) -> tuple[UOp, dict[UOp, list[Field]]]:
     return new[body], fields
 
 
-def _field(node: UOp, src: tuple[UOp, ...], known: bool, fields: dict[UOp, list[Field]]) -> tuple[UOp, ...]:
+def _field(
+    node: UOp, src: tuple[UOp, ...], known: bool, fields: dict[UOp, list[Field]]
+) -> tuple[UOp, ...]:
     """Return what a reader of a field must come after."""
     memory, value = src
     _, offset, nbytes = node.arg

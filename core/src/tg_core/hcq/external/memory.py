@@ -81,8 +81,9 @@ class HostMemory:
             if tag[0] == "cbytes":
                 data: bytes = tag[1]
                 return self._buffer(node).copyin(data.ljust(1, b"\0"))
-            if tag[0] == "cstruct":
-                return self._buffer(node).copyin(bytes(node.arg.shape[0]))
+            if tag[0] in ("cstruct", "cell"):
+                made = self._buffer(node)
+                return made.copyin(bytes(made.nbytes))
         raise CompileError(f"host program: no memory is known for {node.arg.name} ({tag!r})")
 
     def _buffer(self, node: UOp) -> Buffer:

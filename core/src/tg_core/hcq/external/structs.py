@@ -14,7 +14,7 @@ from tg_core.uop.ops import Ops, UOp
 if TYPE_CHECKING:
     from tg_core.dtype import DType
 
-__all__ = ["FIELD", "address_of", "cstruct"]
+__all__ = ["FIELD", "address_of", "address_value", "cstruct"]
 
 FIELD = "field"
 """What the argument of an INS that fills a field begins with; then come offset and bytes."""
@@ -25,6 +25,19 @@ _WORDS = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}
 def address_of(storage: UOp) -> UOp:
     """Return the address of memory of the host, as a value."""
     return UOp(Ops.GETADDR, (storage,), (None, 0))
+
+
+def address_value(storage: UOp, device: str | None = None, offset: int = 0) -> UOp:
+    """Return the address of memory as a value that a program reads, not as a word of a structure.
+
+    Args:
+        storage: the memory; not an input of a batch.
+        device: who looks at it; None for the host.
+        offset: bytes into it.
+    """
+    address = UOp(Ops.GETADDR, (storage,), (device, offset))
+    cell = host_storage(("cell", address.key), dtypes.uint64, 1)
+    return cell.after(UOp(Ops.INS, (cell, address), (FIELD, 0, 8))).index(UOp.const(0)).load()
 
 
 def cstruct(layout: type[Any], label: str = "", /, **fields: Any) -> UOp:
