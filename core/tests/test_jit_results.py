@@ -13,7 +13,7 @@ def test_results_are_filled_with_the_storage_of_the_run() -> None:
     reshaped = kept[1]._movement(Ops.RESHAPE, (2, 3))
     flipped = reshaped._movement(Ops.FLIP, (0,))
     structure = {"a": kept[0], "b": [reshaped, flipped], "n": 3, "c": UOp.const(1.0)}
-    found = Results(structure, kept).fill(nodes, [])
+    found = Results(structure, kept).fill(nodes, [], [])
     wanted = nodes[1]._movement(Ops.RESHAPE, (2, 3))
     assert found["a"].uop is nodes[0]
     assert found["b"][0].uop is wanted
@@ -25,7 +25,7 @@ def test_results_are_filled_with_the_storage_of_the_run() -> None:
 def test_a_single_result_is_a_tensor() -> None:
     node = new_buffer_uop("CPU", 4, dtypes.float32)
     kept = placeholder(0, node)
-    found = Results(kept, [kept]).fill([node], [])
+    found = Results(kept, [kept]).fill([node], [], [])
     assert isinstance(found, Tensor)
     assert found.uop is node
 
@@ -35,5 +35,5 @@ def test_variables_of_the_run_take_the_place_of_unbound_ones() -> None:
     node = new_buffer_uop("CPU", 4, dtypes.float32)
     kept = placeholder(0, node)
     bound = variable.bind(3)
-    found = Results(kept._movement(Ops.SHRINK, ((0, variable),)), [kept]).fill([node], [bound])
+    found = Results(kept._movement(Ops.SHRINK, ((0, variable),)), [kept]).fill([node], [], [bound])
     assert found.uop is node._movement(Ops.SHRINK, ((0, bound),))

@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
@@ -15,14 +14,15 @@ from tg_core.config import JIT, JIT_CHECK
 from tg_core.device import RecycledStorage, copy_buffer
 from tg_core.device.storage import slot_mark
 from tg_core.engine.capture import Capture, capturing
-from tg_core.engine.replay import Bound, Replay
+from tg_core.engine.replay import Replay
 from tg_core.errors import JitError
 from tg_core.jit_file import dump_captured, load_captured
 from tg_core.jit_inputs import CaptureSignature, Inputs, copy_of, placeholder, separate
 from tg_core.jit_quick import QuickForm
 from tg_core.jit_results import Results
+from tg_core.jit_variables import Draws, VariableValues
 from tg_core.tensor import Tensor
-from tg_core.tensor.random import COUNTER, SEED_HIGH, SEED_LOW, random_state
+from tg_core.tensor.random import random_state
 from tg_core.tensor.realize import realize_tensors
 from tg_core.tensor.states import storage_base
 from tg_core.tensor.structure import leaves, rebuild
@@ -32,19 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg_core.device import Buffer
+    from tg_core.device.recycled import Block
+    from tg_core.hcq import Marks
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@dataclass
-class Draws:
-    """The random numbers a run takes: counters at its start when it was captured, and blocks
-    drawn.
-    """
-
-    start: dict[str, int]
-    blocks: dict[str, int]
 
 
 class Captured:
@@ -92,7 +84,7 @@ class Captured:
 
     def describe_replay(self) -> None:
         """Note which variables a run takes, and what it writes."""
-        self.bounds = self.replay.variables()
+        self.values = VariableValues(self.replay.variables(), self.draws)
         self.written, self.fixed = self.replay.written()
         self.writes_inputs = any(slot < len(self.names) for slot in self.written)
 
@@ -116,39 +108,20 @@ class Captured:
         """
         if self.writes_inputs:
             buffers = separate(buffers, self.names, self.written)
+        blocks: list[Block] = []
+        marks: Marks = []
         with self.replay.lock:
             for output in self.outputs:
-                node, buffer = output.lend()
-                nodes.append(node)
-                buffers.append(buffer)
-            self.replay.run(buffers, self._values(variables) if self.bounds else {})
-            if self.draws.blocks:
-                _, drawn = random_state()
-                for device, blocks in self.draws.blocks.items():
-                    drawn[device] = drawn.get(device, 0) + blocks
-        return self.results.fill(nodes, variables)
-
-    def _values(self, variables: list[UOp]) -> dict[Bound, int]:
-        """Return the value of every variable of the replay: those of arguments, and those of draws,
-        which go on from where the streams are.
-        """
-        given = {variable.arg.name: value for variable, value in map(UOp.unbind, variables)}
-        seed, drawn = random_state()
-        values: dict[Bound, int] = {}
-        for bound in self.bounds:
-            name: str = bound.variable.arg.name
-            if name == SEED_LOW:
-                value = seed & 0xFFFFFFFF
-            elif name == SEED_HIGH:
-                value = seed >> 32
-            elif name.startswith(COUNTER):
-                device = name.split(":", 1)[1]
-                moved = bound.captured - self.draws.start.get(device, 0)
-                value = drawn.get(device, 0) + moved
-            else:
-                value = given.get(name, bound.captured)
-            values[bound] = value
-        return values
+                block = output.lend()
+                blocks.append(block)
+                buffers.append(block.buffer)
+            try:
+                self.replay.run(buffers, self.values.of(variables), marks)
+            finally:
+                # also after an interrupt: what ran has taken its numbers
+                if marks and self.draws.blocks:
+                    self.draws.advance()
+        return self.results.fill(nodes, blocks, variables)
 
 
 class TinyJit(Generic[P, R]):

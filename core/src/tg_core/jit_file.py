@@ -17,6 +17,7 @@ from tg_core.errors import DeviceError, FileFormatError, JitError
 from tg_core.hcq import compiled_host_program, host_program, provide_host_program, runtime_device
 from tg_core.jit_inputs import CaptureSignature, Signature
 from tg_core.jit_results import Results
+from tg_core.jit_variables import Draws
 from tg_core.uop.ops import BufferArg, Ops, UOp
 from tg_core.uop.serialize import dump_value, load_value
 
@@ -74,7 +75,7 @@ def load_captured(data: bytes) -> Captured:
         FileFormatError: the bytes are something else, damaged, or of another version.
         JitError: it was compiled for a machine or a backend that is not here.
     """
-    from tg_core.jit import Captured, Draws
+    from tg_core.jit import Captured
 
     head = len(MAGIC) + 1
     if data[: len(MAGIC)] != MAGIC:

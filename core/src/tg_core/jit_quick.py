@@ -1,45 +1,30 @@
 """The shortest way from the arguments of a call to a replay.
 
-It takes calls whose arguments are exactly what they were at capture: the same containers, tensors
-that are whole realized buffers, equal plain values. Anything else, errors included, is left to
-`Inputs`, which looks at arguments one by one.
+It takes calls whose arguments are what they were at capture: the same containers, tensors that are
+one run of realized storage or the same symbolic view, equal plain values. Anything else, errors
+included, is left to `Inputs`, which looks at arguments one by one.
 """
 
 from __future__ import annotations
 
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tg_core.device import Buffer, buffer_of
+from tg_core.jit_views import SymbolicView, Whole, view_of
 from tg_core.tensor import Tensor
 from tg_core.tensor.structure import FROZEN
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
-    from tg_core.dtype import DType
     from tg_core.jit_inputs import Inputs
 
 _PLAIN = frozenset(FROZEN)
 
-
-class _Whole(NamedTuple):
-    """What a tensor's node must be: a BUFFER, or the RESHAPE of one."""
-
-    reshape: Any
-    """Argument of the RESHAPE, None for the BUFFER itself."""
-    size: int
-    dtype: DType
-    device: str | None
-
-
-class QuickInputs(NamedTuple):
-    """What a replay takes of one call."""
-
-    nodes: list[UOp]
-    """BUFFER nodes of the tensors."""
-    buffers: list[Buffer]
-    variables: list[UOp]
-    """BIND nodes, each variable once."""
+QuickInputs: TypeAlias = tuple[list[UOp], list[Buffer], list[UOp]]
+"""What a replay takes of one call: BUFFER nodes of the tensors, their storage, and the BIND nodes
+of variables.
+"""
 
 
 class _Gathered(NamedTuple):
@@ -108,66 +93,72 @@ class QuickForm:
     def __init__(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         gathered = _gather(args, kwargs)
         self.form, self.frozen = gathered.form, gathered.frozen
-        self.variables = [symbol.src[0] for symbol in gathered.symbols if symbol.op is Ops.BIND]
-        self.whole = [_whole(node) for node in gathered.tensors]
-        names = {variable.arg.name for variable in self.variables}
+        self.symbols = [symbol.src[0] for symbol in gathered.symbols if symbol.op is Ops.BIND]
+        self.views = [view_of(node) for node in gathered.tensors]
+        self.variables = len(inputs.variables)
+        self.only_tensors = (
+            not kwargs
+            and self.form == [Tensor] * len(args)
+            and all(isinstance(view, Whole) for view in self.views)
+        )
         self.usable = (
             None not in self.form
-            and None not in self.whole
-            and len(self.whole) == len(inputs.tensors)
-            and len(self.variables) == len(gathered.symbols) == len(names)
-            and names == set(inputs.variables)
+            and None not in self.views
+            and len(self.views) == len(inputs.tensors)
+            and len(self.symbols) == len(gathered.symbols)
         )
 
     def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> QuickInputs | None:
         """Return what a replay takes of a call, None when it has to go the long way."""
         if not self.usable:
             return None
+        if self.only_tensors:
+            if kwargs or len(args) != len(self.views):
+                return None
+            tensors = []
+            for value in args:
+                if type(value) is not Tensor:
+                    return None
+                tensors.append(value.uop)
+            return self._storage(tensors, [])
         gathered = _gather(args, kwargs)
+        symbols = gathered.symbols
         if (
             gathered.form != self.form
             or gathered.frozen != self.frozen
-            or len(gathered.symbols) != len(self.variables)
-            or (self.variables and not _all_bound(gathered.symbols, self.variables))
+            or len(symbols) != len(self.symbols)
+            or (symbols and not _all_bound(symbols, self.symbols))
         ):
             return None
+        found = self._storage(gathered.tensors, symbols)
+        if found is None or not self.variables:
+            return found
+        # one value for each variable, whether it came by itself or in the shape of a view
+        values = {bound.src[0]: bound for bound in symbols}
+        unique = list(values.values())
+        if len(unique) != self.variables or any(values[b.src[0]] is not b for b in symbols):
+            return None
+        return found[0], found[1], unique
+
+    def _storage(self, tensors: list[UOp], symbols: list[UOp]) -> QuickInputs | None:
+        """Return the storage of tensors, and add the variables in their shapes to `symbols`."""
         nodes: list[UOp] = []
         buffers: list[Buffer] = []
-        for node, wanted in zip(gathered.tensors, self.whole, strict=True):
-            base = _base_if(node, wanted)
+        for node, view in zip(tensors, self.views, strict=True):
+            base = view.base_of(node)  # type: ignore[union-attr]  # every view is known in a usable form
             if base is None:
-                return None
+                if isinstance(view, SymbolicView):
+                    base = view.match(node, symbols)
+                else:
+                    base = view.part_of(node)  # type: ignore[union-attr]  # as above
+                if base is None:
+                    return None
             buffer = buffer_of(base)
             if buffer is None:
                 return None
             nodes.append(base)
             buffers.append(buffer)
-        return QuickInputs(nodes, buffers, gathered.symbols)
-
-
-def _whole(node: UOp) -> _Whole | None:
-    base = node.src[0] if node.op is Ops.RESHAPE and len(node.src) == 1 else node
-    if base.op is not Ops.BUFFER:
-        return None
-    return _Whole(
-        None if base is node else node.arg, base.arg.size, base.arg.dtype, base.arg.device
-    )
-
-
-def _base_if(node: UOp, wanted: _Whole | None) -> UOp | None:
-    """Return the BUFFER of a node that is as wanted."""
-    assert wanted is not None
-    reshape, size, dtype, device = wanted
-    if reshape is not None:
-        if node.op is not Ops.RESHAPE or node.arg != reshape:
-            return None
-        node = node.src[0]
-    if node.op is not Ops.BUFFER:
-        return None
-    arg = node.arg
-    if arg.size != size or arg.dtype is not dtype or arg.device != device:
-        return None
-    return node
+        return nodes, buffers, symbols
 
 
 def _all_bound(symbols: list[UOp], variables: list[UOp]) -> bool:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tg_core import Tensor
 from tg_core.engine import realize
+from tg_core.engine.run import Run
 from tg_core.engine.steps import BatchStep
 
 
 def test_the_second_run_joins_kernels() -> None:
     seen: list[list[str]] = []
-    original = realize.LinkedLinear.run
+    original = realize.LinkedLinear.start
 
-    def run(self: realize.LinkedLinear, arguments: object) -> None:
-        original(self, arguments)  # type: ignore[arg-type]
+    def start(self: realize.LinkedLinear, arguments: Any) -> Run:
+        run = original(self, arguments)
         seen.append([type(step).__name__ for step in self.steps])
+        return run
 
-    realize.LinkedLinear.run = run  # type: ignore[method-assign]
+    realize.LinkedLinear.start = start  # type: ignore[method-assign]
     try:
         for start in range(4):
             x = Tensor(np.arange(start, start + 11, dtype=np.float32)).realize()
@@ -29,4 +33,4 @@ def test_the_second_run_joins_kernels() -> None:
             joined = [BatchStep.__name__]
             assert (kinds == joined) == (start > 0)
     finally:
-        realize.LinkedLinear.run = original  # type: ignore[method-assign]
+        realize.LinkedLinear.start = original  # type: ignore[method-assign]

@@ -82,7 +82,7 @@ def test_temporaries_of_all_schedules_share_one_allocation() -> None:
     assert len(roots) <= len(views)
 
 
-def test_copies_between_devices_split_batches() -> None:
+def test_copies_to_other_memory_split_batches() -> None:
     def there_and_back(x: Tensor) -> Tensor:
         return ((x + 1).to("PYTHON").contiguous() * 2).to("CPU").contiguous() + 3
 

@@ -13,13 +13,25 @@ def shape(calls: UOp) -> list[int]:
     return [len(c.src[0].src) if is_batch(c) else 0 for c in calls.src]
 
 
-def test_runs_of_kernels_join_and_copies_stay() -> None:
+def test_runs_of_kernels_join_and_other_copies_stay() -> None:
     add = call(ADD, storage(0), storage(1))
-    move = copy(storage(1), storage(0))
-    assert shape(batch(linear(add, add, move, add))) == [2, 0, 1]
-    assert shape(batch(linear(add, add, move, add), least=2)) == [2, 0, 0]
-    assert shape(batch(linear(move))) == [0]
+    away = copy(storage(1, device="PYTHON"), storage(0))
+    assert shape(batch(linear(add, add, away, add))) == [2, 0, 1]
+    assert shape(batch(linear(add, add, away, add), least=2)) == [2, 0, 0]
+    assert shape(batch(linear(away))) == [0]
     assert shape(batch(linear())) == []
+
+
+def test_copies_within_the_memory_of_this_process_join() -> None:
+    add = call(ADD, storage(0), storage(1))
+    for source in ("CPU", "CPU:1", "PYTHON", "NPY"):
+        move = copy(storage(1), storage(0, device=source))
+        assert shape(batch(linear(add, move, add))) == [3]
+    for source in ("NULL", "DISK:/dev/null"):
+        move = copy(storage(1), storage(0, device=source))
+        assert shape(batch(linear(add, move, add))) == [1, 0, 1]
+    nothing = copy(storage(1, 0), storage(0, 0))
+    assert shape(batch(linear(add, nothing))) == [1, 0]
 
 
 def test_the_body_numbers_its_own_parameters() -> None:

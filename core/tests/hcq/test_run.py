@@ -21,17 +21,17 @@ def chain(length: int) -> LinkedBatch:
 def test_a_busy_batch_declines() -> None:
     run, buffers = chain(2), [filled(0), empty()]
     with run._lock:
-        assert not run.run(buffers)
+        assert not run.run(buffers, [])
     assert buffers[0].numpy().tolist() == ramp(0).tolist()
-    assert run.run(buffers)
+    assert run.run(buffers, [])
     assert buffers[0].numpy().tolist() == ramp(2).tolist()
 
 
 def test_a_failed_run_leaves_the_batch_usable() -> None:
     run, buffers = chain(2), [filled(0), empty()]
     with pytest.raises(IndexError):
-        run.run([])
-    assert run.run(buffers)
+        run.run([], [])
+    assert run.run(buffers, [])
 
 
 def test_threads_do_not_mix_their_storage() -> None:
@@ -40,7 +40,7 @@ def test_threads_do_not_mix_their_storage() -> None:
     def work(start: int) -> None:
         for _ in range(50):
             buffers: list[Buffer | int] = [filled(start), empty()]
-            while not run.run(buffers):
+            while not run.run(buffers, []):
                 pass
             if buffers[0].numpy().tolist() != ramp(start + 50).tolist():  # type: ignore[union-attr]
                 wrong.append(start)

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,12 +122,12 @@ def test_an_interruption_between_kernels(monkeypatch: pytest.MonkeyPatch) -> Non
     y = (x + 1).contiguous().sum()
     original, runs = steps.KernelStep.run, 0
 
-    def stop(self: steps.KernelStep, arguments: object) -> None:
+    def stop(self: steps.KernelStep, arguments: Any, marks: list[None]) -> None:
         nonlocal runs
         runs += 1
         if runs == 2:
             raise KeyboardInterrupt
-        original(self, arguments)  # type: ignore[arg-type]
+        original(self, arguments, marks)
 
     with monkeypatch.context() as patch:
         patch.setattr(steps.KernelStep, "run", stop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,16 +11,12 @@ from tg_core.device.registry import Device
 from tg_core.dtype import DType, to_numpy
 from tg_core.errors import DeviceError, DTypeError, ShapeError
 
+if TYPE_CHECKING:
+    from tg_core.device.memory_pool import MemoryPool
+
 __all__ = ["Buffer"]
 
 _PLAIN = BufferOptions()
-
-
-class MemoryOwner(Protocol):
-    """To whom memory goes back."""
-
-    def free(self, opaque: Any, nbytes: int, options: BufferOptions) -> None:
-        """Take memory back. Called from finalizers, on any thread."""
 
 
 class _HeldBytes(np.ndarray[Any, np.dtype[np.uint8]]):
@@ -53,6 +49,7 @@ class Buffer:
         "_compiled",
         "_opaque",
         "_pool",
+        "address_known",
         "base",
         "device",
         "dtype",
@@ -74,8 +71,10 @@ class Buffer:
         options: BufferOptions | None = None,
     ) -> None:
         self._opaque: Any = None
-        self._pool: MemoryOwner | None = None
+        self._pool: MemoryPool | None = None
         self._compiled: Compiled | None = None
+        self.address_known = 0
+        """What `address` found, 0 before it is asked; read first where every call counts."""
         if size < 0:
             raise ShapeError(f"buffer on {device}: size {size} is negative")
         if dtype.itemsize == 0:
@@ -141,9 +140,17 @@ class Buffer:
         root._pool = pool
         return self
 
-    def lend(self, opaque: Any, owner: MemoryOwner) -> None:
-        """Use memory that goes back to `owner` when the buffer is gone."""
-        self._opaque, self._pool = opaque, owner
+    def address(self) -> int:
+        """Return the address the device uses for the memory, allocated now if there is none yet.
+
+        Raises:
+            DeviceError: memory of the device has no address.
+            OutOfMemory: the device has no room.
+        """
+        if self.address_known == 0:
+            self.ensure_allocated()
+            self.address_known = self.compiled.allocator.address(self.opaque)
+        return self.address_known
 
     def ensure_allocated(self) -> Buffer:
         """Get memory unless there is some; returns the buffer."""

@@ -17,6 +17,9 @@ __all__ = ["MemoryPool", "format_bytes"]
 
 TOP_HOLDERS = 5
 
+_AT_ONCE = (False,)
+"""Argument of `acquire` that does not wait."""
+
 
 class MemoryPool:
     """Memory of one device, in use or kept for reuse.
@@ -78,10 +81,14 @@ class MemoryPool:
             self.used -= nbytes
             GlobalCounters.give(nbytes)
         self._returned.append((opaque, max(nbytes, 1), options))
-        if self._lock.acquire(blocking=False):
-            try:
+        taken: list[bool] = []
+        try:
+            # in one instruction: an interrupt between two would leave the lock taken for good
+            taken.extend(map(self._lock.acquire, _AT_ONCE))
+            if True in taken:
                 self._work_off()
-            finally:
+        finally:
+            if True in taken:
                 self._lock.release()
 
     def release_cached(self) -> int:

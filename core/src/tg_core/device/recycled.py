@@ -2,54 +2,78 @@
 
 from __future__ import annotations
 
-import weakref
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 from tg_core.device.buffer import Buffer
-from tg_core.device.storage import bind_buffer, new_buffer_uop
+from tg_core.device.storage import buffer_of, new_buffer_uop
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
-    from tg_core.device.memory_pool import MemoryPool
     from tg_core.uop.ops import BufferArg
 
-__all__ = ["RecycledStorage"]
+__all__ = ["Block", "RecycledStorage"]
 
-_IDLE = 2
-"""Blocks kept while nobody has them: enough for a result that is the next call's input."""
+_KEPT = 2
+"""Blocks that are kept: enough for a result that is the next call's input."""
 
 
-class _Block:
-    """One allocation. It is what a lent Buffer gives its memory back to, in place of the pool."""
+class _Holder:
+    """An object with one attribute, to see what the interpreter counts."""
 
-    __slots__ = ("arg", "nbytes", "node", "opaque", "options", "owner", "pool")
+    __slots__ = ("held",)
 
-    def __init__(self, owner: RecycledStorage, buffer: Buffer, pool: MemoryPool, node: UOp) -> None:
-        self.owner = weakref.ref(owner)
-        self.opaque: Any = buffer.opaque
-        self.nbytes, self.options = buffer.nbytes, buffer.options
-        self.pool = pool
-        self.arg: BufferArg = node.arg
-        self.node = weakref.ref(node)
+    def __init__(self) -> None:
+        self.held = object()
 
-    def free(self, opaque: Any, nbytes: int, options: Any) -> None:
-        """Take the memory back from a Buffer that nothing refers to any more."""
-        owner = self.owner()
-        if owner is not None and len(owner.idle) < _IDLE and self.node() is None:
-            owner.idle.append(self)
-        else:
-            self.pool.free(opaque, nbytes, options)
+    def count(self) -> int:
+        """Return how many references the interpreter sees."""
+        return getrefcount(self.held)
 
-    def release(self) -> None:
-        """Give the memory to the pool."""
-        self.pool.free(self.opaque, self.nbytes, self.options)
+
+_ALONE = _Holder().count()
+"""References to what only one attribute holds, as `getrefcount` counts."""
+
+
+class Block:
+    """A BUFFER node with its storage, and the nodes of its reshapes that results are made of."""
+
+    __slots__ = ("_node_count", "_views", "buffer", "node")
+
+    def __init__(self, node: UOp, buffer: Buffer) -> None:
+        self.node, self.buffer = node, buffer
+        self._views: dict[Any, UOp] = {}
+        self._node_count = _ALONE
+
+    def view(self, shape: Any) -> UOp:
+        """Return the node reshaped, always the same for the same shape.
+
+        Args:
+            shape: argument of the RESHAPE.
+        """
+        found = self._views.get(shape)
+        if found is None:
+            found = self._views[shape] = UOp(Ops.RESHAPE, (self.node,), shape)
+            # a view holds the node, and only once
+            self._node_count += 1
+        return found
+
+    def is_idle(self) -> bool:
+        """Tell whether nothing else refers to the storage: no tensor, no graph, no bytes shown."""
+        if getrefcount(self.node) != self._node_count:
+            return False
+        # the node holds the buffer too
+        if getrefcount(self.buffer) != _ALONE + 1 or buffer_of(self.node) is not self.buffer:
+            return False
+        views = self._views
+        for shape in views:
+            if getrefcount(views[shape]) != _ALONE:
+                return False
+        return True
 
 
 class RecycledStorage:
     """Lends BUFFER nodes with storage of their own, each until nothing refers to it.
-
-    A block that came back is lent again under the same slot: nodes are equal only to nodes that
-    are alive.
 
     Args:
         like: size, dtype and device; the slot does not matter.
@@ -58,28 +82,22 @@ class RecycledStorage:
     def __init__(self, like: BufferArg) -> None:
         assert like.device is not None
         self.device, self.size, self.dtype = like.device, like.size, like.dtype
-        self.idle: list[_Block] = []
+        self._blocks: tuple[Block, ...] = ()
 
-    def lend(self) -> tuple[UOp, Buffer]:
-        """Return a node and its allocated storage.
+    def lend(self) -> Block:
+        """Return storage that nobody has; it is lent for as long as anybody has it.
+
+        Calls must not overlap: what was lent is only seen to be in use once the caller holds its
+        node or its buffer.
 
         Raises:
             OutOfMemory: there is no room.
         """
-        buffer = Buffer(self.device, self.size, self.dtype)
-        try:
-            block = self.idle.pop()
-        except IndexError:
-            node = new_buffer_uop(self.device, self.size, self.dtype, buffer.allocate())
-            block = _Block(self, buffer, buffer.compiled.memory, node)
-            buffer.lend(block.opaque, block)
-            return node, buffer
-        buffer.lend(block.opaque, block)
-        node = UOp(Ops.BUFFER, (), block.arg)
-        block.node = weakref.ref(node)
-        bind_buffer(node, buffer)
-        return node, buffer
-
-    def __del__(self) -> None:
-        for block in self.idle:
-            block.release()
+        for block in self._blocks:
+            if block.is_idle():
+                return block
+        buffer = Buffer(self.device, self.size, self.dtype).allocate()
+        block = Block(new_buffer_uop(self.device, self.size, self.dtype, buffer), buffer)
+        # the oldest is left to who has it
+        self._blocks = (*self._blocks[1 - _KEPT :], block)
+        return block

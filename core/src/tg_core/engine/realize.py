@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tg_core.device import Buffer
 from tg_core.engine.compile_calls import compile_calls
+from tg_core.engine.run import Run
 from tg_core.engine.steps import Step, step_of
 from tg_core.hcq import batch, parametrize
 
@@ -39,8 +40,8 @@ class LinkedLinear:
         self.steps: list[Step] = [step_of(call, {}) for call in first.src]
         self.runs = 0
 
-    def run(self, arguments: Sequence[Buffer | int]) -> None:
-        """Run the steps in order.
+    def start(self, arguments: Sequence[Buffer | int]) -> Run:
+        """Return a run of the steps, of which none was made yet.
 
         Args:
             arguments: buffers and values of variables, by parameter slot.
@@ -52,8 +53,7 @@ class LinkedLinear:
             arguments[p] if isinstance(p, int) else Buffer(p.arg.device, p.arg.size, p.dtype)
             for p in self.parameters
         ]
-        for step in self.steps:
-            step.run(own)
+        return Run(self.steps, own)
 
 
 def clear_linked() -> None:
@@ -87,4 +87,4 @@ def run_linear(linear: UOp, arguments: Sequence[Buffer | int]) -> None:
         CompileError: a kernel does not compile.
         DeviceError: a device fails.
     """
-    link(linear).run(arguments)
+    link(linear).start(arguments).finish()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from tg_core.device import Buffer, buffer_of
 from tg_core.dtype import dtypes
 from tg_core.engine.compile_calls import compile_calls
-from tg_core.engine.steps import Step, step_of
+from tg_core.engine.run import Run
+from tg_core.engine.steps import BatchStep, Step, is_seen, step_of
 from tg_core.engine.written import written_slots
 from tg_core.errors import JitError
 from tg_core.hcq import base_of, batch, parametrize
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg_core.engine.capture import Capture
+    from tg_core.hcq import LinkedBatch, Marks
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class _Linked:
     """All captured schedules as one sequence of steps."""
 
     steps: list[Step]
+    batch: LinkedBatch | None
+    """What the steps are, where they are just that."""
     arguments: list[Buffer | int]
     """By parameter slot; a placeholder where the value comes with each run."""
     slots: list[tuple[int, int]]
@@ -118,33 +122,38 @@ class Replay:
         found = (a for _, arguments in self.entries for a in arguments if isinstance(a, Bound))
         return list(dict.fromkeys(found))
 
-    def run(self, buffers: Sequence[Buffer], values: Mapping[Bound, int]) -> None:
-        """Run everything once.
+    def run(self, buffers: Sequence[Buffer], values: Mapping[Bound, int], marks: Marks) -> None:
+        """Run everything once. The caller holds the lock.
+
+        An interrupt that arrives in the middle is raised when the rest is done too: what replays
+        write in place fits together then.
 
         Args:
             buffers: storage by slot.
             values: of the variables for this run.
+            marks: get one more for each step that was made.
 
         Raises:
             JitError: a signal handler or finalizer calls the replay that it interrupts.
         """
-        with self.lock:
-            if self._running:
-                raise JitError("jit: called again from within a replay that it interrupted")
-            self._running = True
-            try:
-                linked = self._linked
-                if linked is None:
-                    linked = self._linked = self.link()
-                arguments = linked.arguments.copy()
-                for slot, index in linked.slots:
-                    arguments[slot] = buffers[index]
-                for slot, bound in linked.bounds:
-                    arguments[slot] = values[bound]
-                for step in linked.steps:
-                    step.run(arguments)
-            finally:
-                self._running = False
+        if self._running:
+            raise JitError("jit: called again from within a replay that it interrupted")
+        self._running = True
+        try:
+            linked = self._linked
+            if linked is None:
+                linked = self._linked = self.link()
+            arguments = linked.arguments.copy()
+            for slot, index in linked.slots:
+                arguments[slot] = buffers[index]
+            for slot, bound in linked.bounds:
+                arguments[slot] = values[bound]
+            batch = linked.batch
+            # by far the most captures are one batch
+            if batch is None or is_seen() or not batch.run(arguments, marks):
+                _run_whole(Run(linked.steps, arguments, marks))
+        finally:
+            self._running = False
 
     def link(self) -> _Linked:
         """Join the schedules, compile and load their kernels, and give them storage."""
@@ -157,12 +166,26 @@ class Replay:
         )
         fixed = {i: p for i, p in enumerate(parameters) if isinstance(p, Buffer)}
         calls = batch(compile_calls(joined)).src
+        steps = [step_of(call, fixed) for call in calls]
         return _Linked(
-            [step_of(call, fixed) for call in calls],
+            steps,
+            steps[0].linked if len(steps) == 1 and isinstance(steps[0], BatchStep) else None,
             [p if isinstance(p, Buffer) else 0 for p in parameters],
             [(i, p.index) for i, p in enumerate(parameters) if isinstance(p, Slot)],
             [(i, p) for i, p in enumerate(parameters) if isinstance(p, Bound)],
         )
+
+
+def _run_whole(run: Run) -> None:
+    """Make all steps, also when an interrupt arrives between two of them."""
+    try:
+        run.finish()
+    except Exception:
+        raise
+    except BaseException:
+        if run.marks:
+            run.finish()
+        raise
 
 
 def _shared_storage(linears: Sequence[UOp]) -> list[dict[UOp, Argument]]:

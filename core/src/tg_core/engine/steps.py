@@ -1,19 +1,28 @@
-"""What a LINEAR runs as: launches, copies, and batches of launches."""
+"""What a LINEAR runs as: launches, copies, and batches of launches.
+
+A step's `run` takes storage and values by slot, and a list of marks that gets one more when the
+step was made. A step that cannot be made as it is adds no mark and returns steps to make in its
+place.
+"""
 
 from __future__ import annotations
 
+import struct
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tg_core.config import DEBUG, JIT, PROFILE
-from tg_core.device import Buffer, GlobalCounters, copy_buffer
+from tg_core.device import Buffer, Device, GlobalCounters, copy_buffer
+from tg_core.engine.interrupts import InterruptsDelayed
 from tg_core.engine.report import kernel_rates, report_copy, report_kernel
 from tg_core.hcq import (
     LaunchSize,
     LinkedSubmits,
+    NativeKernel,
     batch,
     call_device,
     is_batch,
+    is_host_call,
     is_queue_batch,
     link_batch,
     link_submits,
@@ -27,6 +36,7 @@ from tg_core.uop.ops import Ops, UOp
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tg_core.hcq import Marks
     from tg_core.uop.ops import ProgramInfo, sint
 
 
@@ -43,14 +53,23 @@ class KernelStep:
         """Of the values of the program's variables."""
         self.static = all(isinstance(s, int) for s in self._sizes())
         self.sizes = [s if isinstance(s, int) else LaunchSize(s) for s in self._sizes()]
+        self.native = self._native() if is_host_call(call) else None
+        self._pack = struct.Struct(f"={len(self.buffers) + len(self.slots)}q").pack
 
     def _sizes(self) -> tuple[sint, ...]:
         return (*self.info.global_size, *self.info.local_size)
 
-    def run(self, arguments: Sequence[Buffer | int]) -> None:
+    def _native(self) -> NativeKernel:
+        device = Device[self.device]
+        chunks = self.info.global_size[0]
+        # kernels of one chunk never need the threads, which take a while to be made ready
+        single = isinstance(chunks, int) and chunks == 1
+        runner = None if single else device.runner_address()
+        return NativeKernel(device.program_address(self.program), runner)
+
+    def run(self, arguments: Arguments, marks: Marks) -> None:
         """Launch, and report if asked to."""
-        buffers = [resolve(a, arguments) for a in self.buffers]
-        opaques = [b.ensure_allocated().opaque for b in buffers]
+        buffers = [resolve(a, arguments).ensure_allocated() for a in self.buffers]
         values: tuple[Any, ...] = tuple([arguments[slot] for slot in self.slots])
         global_size: Any = self.info.global_size
         local_size: Any = self.info.local_size
@@ -60,23 +79,29 @@ class KernelStep:
             global_size, local_size = tuple(sizes[:3]), tuple(sizes[3:])
         wait = DEBUG.value >= 2 or PROFILE.value > 0
         started = time.perf_counter()
-        elapsed = self.program(opaques, values, global_size, local_size, wait)
+        elapsed = None
+        if self.native is not None:
+            slots = self._pack(*[b.address() for b in buffers], *values)
+            self.native(slots, global_size[0], marks)
+        else:
+            opaques = [b.opaque for b in buffers]
+            with InterruptsDelayed():
+                elapsed = self.program(opaques, values, global_size, local_size, wait)
+                marks.append(None)
         GlobalCounters.kernel_count += 1
         GlobalCounters.flops += self.info.estimates.flops
         GlobalCounters.memory_bytes += self.info.estimates.bytes
         if wait:
             seconds = elapsed if elapsed is not None else time.perf_counter() - started
-            GlobalCounters.time_sum += seconds
-            if PROFILE.value:
-                add_event(
-                    self.info.name,
-                    "kernel",
-                    started,
-                    seconds,
-                    kernel_rates(self.device, self.info, seconds),
-                )
-            if DEBUG.value >= 2:
-                report_kernel(self.device, self.info, seconds)
+            self._report(started, seconds)
+
+    def _report(self, started: float, seconds: float) -> None:
+        GlobalCounters.time_sum += seconds
+        if PROFILE.value:
+            rates = kernel_rates(self.device, self.info, seconds)
+            add_event(self.info.name, "kernel", started, seconds, rates)
+        if DEBUG.value >= 2:
+            report_kernel(self.device, self.info, seconds)
 
 
 class CopyStep:
@@ -85,18 +110,24 @@ class CopyStep:
     def __init__(self, call: UOp) -> None:
         self.destination, self.source = parse_argument(call.src[1]), parse_argument(call.src[2])
 
-    def run(self, arguments: Sequence[Buffer | int]) -> None:
+    def run(self, arguments: Arguments, marks: Marks) -> None:
         """Copy, and report if asked to."""
         destination = resolve(self.destination, arguments)
         source = resolve(self.source, arguments).ensure_allocated()
         started = time.perf_counter()
         copy_buffer(destination, source)
+        marks.append(None)
         seconds = time.perf_counter() - started
         if PROFILE.value:
             ends = {"from": source.device, "to": destination.device, "bytes": destination.nbytes}
             add_event("copy", "copy", started, seconds, ends)
         if DEBUG.value >= 2:
             report_copy(destination, source, seconds)
+
+
+def is_seen() -> bool:
+    """Tell whether every launch is to be made by itself, because someone looks at it."""
+    return DEBUG.value >= 2 or PROFILE.value > 0 or JIT.value == 2
 
 
 class BatchStep:
@@ -113,15 +144,14 @@ class BatchStep:
         self.slots = [parameter.arg.slot for parameter in call.src[1:]]
         self._singles: list[Step] | None = None
 
-    def run(self, arguments: Sequence[Buffer | int]) -> None:
+    def run(self, arguments: Arguments, marks: Marks) -> list[tuple[Step, Arguments]] | None:
         """Launch everything."""
-        alone = DEBUG.value >= 2 or PROFILE.value or JIT.value == 2
-        if alone or not self.linked.run(arguments):
-            if self._singles is None:
-                self._singles = [step_of(call, {}) for call in self.call.src[0].src]
-            own = [arguments[slot] for slot in self.slots]
-            for step in self._singles:
-                step.run(own)
+        if not is_seen() and self.linked.run(arguments, marks):
+            return None
+        if self._singles is None:
+            self._singles = [step_of(call, {}) for call in self.call.src[0].src]
+        own = [arguments[slot] for slot in self.slots]
+        return [(step, own) for step in self._singles]
 
 
 class QueueStep:
@@ -140,19 +170,22 @@ class QueueStep:
         self._singles: list[QueueStep] | None = None
         self._timed: LinkedSubmits | None = None
 
-    def run(self, arguments: Sequence[Buffer | int]) -> None:
+    def run(self, arguments: Arguments, marks: Marks) -> list[tuple[Step, Arguments]] | None:
         """Give everything to the queues."""
         calls = self.call.src[0].src
-        timed = DEBUG.value >= 2 or PROFILE.value > 0
-        if len(calls) == 1 and timed:
-            self._run_timed(arguments)
-            return
-        if (timed or JIT.value == 2) and len(calls) > 1:
-            self._run_singly(arguments)
-        elif not self.linked.run(arguments):
-            self._run_aliased(arguments)
+        with InterruptsDelayed():
+            if len(calls) > 1:
+                if is_seen() or not self.linked.run(arguments):
+                    # one by one also where storage overlaps, from which the order then follows
+                    return self._singly(arguments)
+            elif DEBUG.value >= 2 or PROFILE.value > 0:
+                self._run_timed(arguments)
+            elif not self.linked.run(arguments):
+                self._run_aliased(arguments)
+            marks.append(None)
+        return None
 
-    def _run_singly(self, arguments: Sequence[Buffer | int]) -> None:
+    def _singly(self, arguments: Arguments) -> list[tuple[Step, Arguments]]:
         if self._singles is None:
             linear = UOp(Ops.LINEAR, self.call.src[0].src)
             self._singles = [
@@ -161,23 +194,17 @@ class QueueStep:
                 for single in batch(linear.replace(src=(call,))).src
             ]
         own = [arguments[slot] for slot in self.slots]
-        for step in self._singles:
-            step.run(own)
+        return [(step, own) for step in self._singles]
 
-    def _run_aliased(self, arguments: Sequence[Buffer | int]) -> None:
-        """Run on storage of which parts overlap, so that the order of calls must follow from that;
-        or of which the queues cannot reach all.
-        """
-        if len(self.call.src[0].src) > 1:
-            self._run_singly(arguments)
-            return
+    def _run_aliased(self, arguments: Arguments) -> None:
+        """Make one call on storage of which parts overlap, or which the queue cannot reach."""
         fixed = {slot: a for slot in self.slots if isinstance(a := arguments[slot], Buffer)}
         (call,) = self.call.src[0].src
         if not link_submits(self.call, fixed).run(arguments) and call.src[0].op is Ops.COPY:
             # The queue cannot reach one end: the copy goes by the host.
-            CopyStep(call).run([arguments[slot] for slot in self.slots])
+            CopyStep(call).run([arguments[slot] for slot in self.slots], [])
 
-    def _run_timed(self, arguments: Sequence[Buffer | int]) -> None:
+    def _run_timed(self, arguments: Arguments) -> None:
         if self._timed is None:
             self._timed = link_submits(self.call, self.fixed, timed=True)
         started = time.perf_counter()
@@ -189,7 +216,7 @@ class QueueStep:
         _report(call, end - begin, started, [arguments[slot] for slot in self.slots])
 
 
-def _report(call: UOp, seconds: float, started: float, arguments: Sequence[Buffer | int]) -> None:
+def _report(call: UOp, seconds: float, started: float, arguments: Arguments) -> None:
     """Report a call that was timed by its device."""
     if call.src[0].op is Ops.COPY:
         destination, source = (resolve(parse_argument(call.src[i]), arguments) for i in (1, 2))
@@ -208,7 +235,10 @@ def _report(call: UOp, seconds: float, started: float, arguments: Sequence[Buffe
         report_kernel(device, info, seconds)
 
 
-Step = KernelStep | CopyStep | BatchStep | QueueStep
+Arguments: TypeAlias = "Sequence[Buffer | int]"
+"""Storage and values of variables, by slot."""
+
+Step: TypeAlias = KernelStep | CopyStep | BatchStep | QueueStep
 
 
 def step_of(call: UOp, fixed: Mapping[int, Buffer]) -> Step:

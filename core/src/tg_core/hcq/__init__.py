@@ -14,7 +14,7 @@
 """
 
 from tg_core.hcq.arguments import Argument, base_of, call_device, parse_argument, resolve
-from tg_core.hcq.batch import batch, is_batch, is_queue_batch
+from tg_core.hcq.batch import batch, is_batch, is_host_call, is_queue_batch
 from tg_core.hcq.compile import compiled_host_program, provide_host_program, runtime_device
 from tg_core.hcq.dependencies import DependencyTracker, Range
 from tg_core.hcq.encode import host_program
@@ -22,6 +22,7 @@ from tg_core.hcq.enqueue import QueueName, queue_of
 from tg_core.hcq.launch_size import LaunchSize
 from tg_core.hcq.link import link_batch
 from tg_core.hcq.link_queues import link_submits
+from tg_core.hcq.native import Marks, NativeCall, NativeKernel
 from tg_core.hcq.parametrize import parametrize
 from tg_core.hcq.programs import load_program
 from tg_core.hcq.run import LinkedBatch
@@ -34,6 +35,9 @@ __all__ = [
     "LaunchSize",
     "LinkedBatch",
     "LinkedSubmits",
+    "Marks",
+    "NativeCall",
+    "NativeKernel",
     "QueueName",
     "Range",
     "Submits",
@@ -43,6 +47,7 @@ __all__ = [
     "compiled_host_program",
     "host_program",
     "is_batch",
+    "is_host_call",
     "is_queue_batch",
     "link_batch",
     "link_submits",

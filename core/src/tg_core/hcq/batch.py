@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tg_core.device import Device
+from tg_core.device import Device, HostAllocator
 from tg_core.errors import ScheduleError
 from tg_core.hcq.arguments import base_of, call_device
 from tg_core.hcq.enqueue import queue_of
 from tg_core.hcq.parametrize import parametrize
 from tg_core.plugins import Capability
 from tg_core.uop.ops import CallInfo, Ops, UOp
+from tg_core.uop.passes import verified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,14 +29,30 @@ QUEUES = "queues"
 
 def is_host_call(call: UOp) -> bool:
     """Tell whether a call is one of a native function of this process: a compiled kernel, of a
-    device that runs such in program order, launched along one axis at most.
+    device that runs such in program order, launched along one axis at most; or a copy to such a
+    device from memory of this process.
     """
+    if call.src[0].op is Ops.COPY:
+        return _is_move(call)
     if call.src[0].op is not Ops.PROGRAM:
         return False
     info: ProgramInfo = call.src[0].arg
     if any(size != 1 for size in (*info.global_size[1:], *info.local_size)):
         return False
     return Capability.HOST_CALL in Device[call_device(call)].capabilities
+
+
+def _is_move(call: UOp) -> bool:
+    if 0 in call.src[1].shape:
+        return False
+    destination, source = (Device[str(base_of(call.src[i]).device)] for i in (1, 2))
+    if Capability.HOST_CALL not in destination.capabilities:
+        return False
+    if Capability.PERSISTENT in source.capabilities:
+        return False
+    return Capability.HOST_CALL in source.capabilities or isinstance(
+        source.allocator, HostAllocator
+    )
 
 
 def is_batch(call: UOp) -> bool:
@@ -83,7 +100,7 @@ def batch(linear: UOp, least: int = 1) -> UOp:
             current = kinds[key]
         run.append(call)
     finish()
-    return UOp(Ops.LINEAR, tuple(joined))
+    return verified("batch", "calls", UOp(Ops.LINEAR, tuple(joined)))
 
 
 def _batch_of(calls: list[UOp], kind: str) -> UOp:

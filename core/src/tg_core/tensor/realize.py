@@ -13,13 +13,15 @@ from tg_core.config import CHECK_INDEX
 from tg_core.device import Buffer, Device, buffer_of
 from tg_core.dtype import dtypes
 from tg_core.engine import capture
-from tg_core.engine.realize import run_linear
+from tg_core.engine.realize import link
 from tg_core.errors import DTypeError, FunctionError
 from tg_core.schedule import schedule_body
 from tg_core.schedule.graph_facts import is_state
 from tg_core.schedule.prepare_graph import prepare_graph
 from tg_core.tensor.copies import write_through_copies
 from tg_core.tensor.index_checks import check_positions
+from tg_core.tensor.interrupted import carry_out, finish_interrupted
+from tg_core.tensor.moves import apply_moves, moves_of_live
 from tg_core.tensor.registry import live_lock, live_tensors
 from tg_core.tensor.shard_states import expand_live_shards, parts_of
 from tg_core.tensor.states import is_realized, is_virtual, pending_storage, storage_base
@@ -29,6 +31,7 @@ from tg_core.uop.ops import Ops, UOp
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tg_core.engine.run import Run
     from tg_core.tensor.tensor import Tensor
 
 
@@ -166,12 +169,14 @@ def argument_of(node: UOp) -> Buffer | int:
     return buffer
 
 
-def run_sink(sink: UOp) -> None:
-    """Schedule and run what a SINK of states asks for."""
+def run_of(sink: UOp) -> Run:
+    """Schedule and link what a SINK of states asks for, and return it ready to be run."""
     call = callify(sink)
     linear = schedule_body(call.src[0], Device.DEFAULT)
+    arguments = [argument_of(a) for a in call.src[1:]]
+    run = link(linear).start(arguments)
     capture.record(linear, call.src[1:])
-    run_linear(linear, [argument_of(a) for a in call.src[1:]])
+    return run
 
 
 class Pending:
@@ -196,6 +201,11 @@ class Pending:
         self.sink = UOp.sink(*states, *taken) if states else None
         pending.update((s, s.src[0]) for s in taken)
         self._pending, self._values = pending, {**views, **snapshots}
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether the work writes storage that has values already."""
+        return any(_is_allocated(storage_base(base)) for base in self._pending.values())
 
     def replaced(self, call: UOp | None = None) -> dict[UOp, UOp]:
         """Return what nodes of live tensors become.
@@ -229,28 +239,16 @@ def realize_tensors(tensors: Sequence[Tensor]) -> None:
 def _realize_all(tensors: Sequence[Tensor]) -> None:
     with live_lock:
         expand_live_shards(tensors)
+        finish_interrupted(tensors)
         pending = Pending([t.uop for t in tensors])
-        moves = moves_of_live(pending.replaced())
-        if pending.sink is not None:
-            run_sink(write_through_copies(pending.sink, [after for _, _, after in moves]))
-        apply_moves(moves)
-
-
-Move = tuple["Tensor", UOp, UOp]
-"""A live tensor, the node it has, and the one it is to get."""
-
-
-def moves_of_live(replaced: Mapping[UOp, UOp]) -> list[Move]:
-    """Return what replacing nodes in all live tensors changes."""
-    if not replaced:
-        return []
-    lazy = [(t, node) for t, node in ((t, t.uop) for t in live_tensors()) if not is_realized(node)]
-    after = substitute_many([node for _, node in lazy], replaced)
-    return [(t, old, new) for (t, old), new in zip(lazy, after, strict=True) if new is not old]
-
-
-def apply_moves(moves: Iterable[Move]) -> None:
-    """Let live tensors see what was computed, except for those that changed meanwhile."""
-    for tensor, before, after in moves:
-        if tensor.uop is before:
-            tensor.uop = after
+        replaced = pending.replaced()
+        moves = moves_of_live(replaced)
+        if pending.sink is None:
+            apply_moves(moves)
+            return
+        run = run_of(write_through_copies(pending.sink, [after for _, _, after in moves]))
+        if pending.overwrites:
+            carry_out(run, replaced)
+        else:
+            run.finish()
+            apply_moves(moves)

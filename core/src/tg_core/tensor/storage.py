@@ -12,7 +12,8 @@ from tg_core.dtype import dtypes
 from tg_core.schedule import schedule_body
 from tg_core.tensor.assign import clone_node, record_write
 from tg_core.tensor.copies import write_through_copies
-from tg_core.tensor.realize import Pending, apply_moves, moves_of_live, realize_tensors
+from tg_core.tensor.moves import apply_moves, moves_of_live
+from tg_core.tensor.realize import Pending, realize_tensors
 from tg_core.tensor.registry import live_lock
 from tg_core.tensor.shard_states import expand_live_shards
 from tg_core.tensor.states import CREATION_DEVICES, device_type, has_buffer_identity

@@ -9,7 +9,7 @@ from hcq_utils import add_kernel, call, scale_kernel, storage
 from tg_core.device import Buffer
 from tg_core.dtype import dtypes
 from tg_core.hcq.compile import load_host_program
-from tg_core.hcq.encode import PATCH, ROW, host_program, launch_of
+from tg_core.hcq.encode import PATCH, ROW, host_call_of, host_program
 from tg_core.uop.ops import Ops, UOp
 
 
@@ -58,7 +58,7 @@ def test_the_program_patches_the_table_and_makes_its_calls_in_order() -> None:
 def test_a_launch_names_its_arguments_in_the_kernels_order() -> None:
     variable = UOp.variable("n", 0, 1000, slot=5)
     view = storage(3, 128)._movement(Ops.SHRINK, ((64, 128),))
-    found = launch_of(call(scale_kernel(), storage(8), view, variable), {})
+    found = host_call_of(call(scale_kernel(), storage(8), view, variable), {})
     assert [(a.base.arg.slot, a.offset) for a in found.buffers] == [(8, 0), (3, 256)]
     assert found.variables == (variable,)
     assert (found.device, found.chunks) == ("CPU", 1)
@@ -66,6 +66,6 @@ def test_a_launch_names_its_arguments_in_the_kernels_order() -> None:
 
 def test_symbolic_chunks_are_over_the_parameters_of_the_batch() -> None:
     inner, outer = UOp.variable("n", 1, 64, slot=2), UOp.variable("n", 1, 64, slot=9)
-    found = launch_of(call(add_kernel(1.0, inner, True), storage(0), storage(1), outer), {})
+    found = host_call_of(call(add_kernel(1.0, inner, True), storage(0), storage(1), outer), {})
     assert not isinstance(found.chunks, int)
     assert outer in found.chunks.toposort()

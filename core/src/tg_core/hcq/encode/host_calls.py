@@ -3,7 +3,8 @@
 The table is one array of 64-bit words. It begins with a row for each call, and goes on with the
 arguments of the kernels, each kernel's array of slots after the other's. A row is a function and
 three arguments for it: `kernel, slots, 0, 0` for a kernel of one chunk, else `runner, kernel,
-slots, chunks` with the function by which the device runs a kernel's chunks on its threads.
+slots, chunks` with the function by which the device runs a kernel's chunks on its threads. A copy
+is `memmove, destination, source, bytes`.
 
 Words that are known when a batch is linked are written once. The others are patched by the host
 program at every run: a patch is a position in the table, the number of an input and what is added
@@ -15,6 +16,7 @@ compiled by the same passes and kept in the same caches as any kernel.
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -61,29 +63,52 @@ class Launch:
         return size.substitute(dict(zip(self.info.variables, self.variables, strict=True)))
 
 
-def launch_of(call: UOp, parsed: dict[UOp, Argument]) -> Launch:
-    """Split a call of a kernel into what its launch takes.
+@dataclass(slots=True)
+class Move:
+    """One copy within the memory of this process, over the parameters of its batch."""
+
+    destination: Argument
+    source: Argument
+
+    @property
+    def nbytes(self) -> int:
+        """How much is copied, in bytes."""
+        return self.source.size * self.source.dtype.itemsize
+
+
+def host_call_of(call: UOp, parsed: dict[UOp, Argument]) -> Launch | Move:
+    """Split a call of a kernel or a copy into what its row takes.
 
     Args:
         call: over the parameters of a batch.
         parsed: arguments that were looked at before; grows.
     """
-    program = call.src[0]
-    info: ProgramInfo = program.arg
-    buffers = []
-    for slot in info.params:
-        node = call.src[1 + slot]
+
+    def parse(node: UOp) -> Argument:
         found = parsed.get(node)
         if found is None:
             found = parsed[node] = parse_argument(node)
-        buffers.append(found)
+        return found
+
+    program = call.src[0]
+    if program.op is Ops.COPY:
+        return Move(parse(call.src[1]), parse(call.src[2]))
+    info: ProgramInfo = program.arg
     return Launch(
         call_device(call),
         program,
         info,
-        tuple(buffers),
+        tuple([parse(call.src[1 + slot]) for slot in info.params]),
         tuple([call.src[1 + variable.arg.slot] for variable in info.variables]),
     )
+
+
+@cache
+def move_address() -> int:
+    """Return the address of C's `memmove`."""
+    address = ctypes.cast(ctypes.memmove, ctypes.c_void_p).value
+    assert address is not None
+    return address
 
 
 @cache
