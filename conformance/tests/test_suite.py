@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from report_page import DEVICES, PAGE, ROOT, filled_in, report
 from suite_runs import install_planted, run_suite
+
+from tg_conformance.report.write import THOROUGH
+from tg_conformance.suite.test_level3_order import MANY, SCHEDULES
 
 
 def test_the_interpreter_is_found(tmp_path: Path) -> None:
@@ -71,10 +74,20 @@ def test_the_options_are_offered_by_every_pytest(option: str, pytestconfig: pyte
     assert pytestconfig.getoption(option) is None
 
 
-@pytest.mark.parametrize("device", ["cpu", "python"])
+@pytest.mark.parametrize("device", DEVICES)
 def test_committed_reports_are_of_every_level(device: str) -> None:
-    path = Path(__file__).parents[2] / "reports" / f"conformance-{device}.json"
-    report = json.loads(path.read_text())
-    assert report["device"] == device.upper()
-    assert report["level"] == 7
-    assert report["failed"] == 0
+    found = report(device)
+    assert found["device"] == device.upper()
+    assert found["level"] == 7
+    assert found["failed"] == 0
+    assert (ROOT / "docs" / f"conformance-{device}.html").exists()
+
+
+def test_the_page_has_the_numbers_of_the_reports() -> None:
+    assert filled_in(PAGE.read_text()) == PAGE.read_text(), "run conformance/tests/report_page.py"
+    assert report("waits")["survivors"] == 0
+    assert report("orders")["failed"] == 0
+
+
+def test_a_thorough_run_is_as_its_report_says() -> None:
+    assert {"graphs": MANY, "orders of each": SCHEDULES[MANY]} == THOROUGH

@@ -161,7 +161,8 @@ class Judge:
             f"{name} is required and not declared" for name in required if name not in features
         )
         cases = tuple(sorted(self.cases.values(), key=_by_level))
-        return Verdict(self.device, interface, cases, features, problems)
+        thorough = bool(self.config.getoption("--tg-thorough"))
+        return Verdict(self.device, interface, cases, features, thorough, problems)
 
     def _expected_path(self, catalog: Catalog) -> Path | None:
         given: str | None = self.config.getoption("--tg-expected")

@@ -58,6 +58,8 @@ class Verdict:
     interface: str | None
     cases: tuple[Case, ...]
     declared: frozenset[str] = field(default_factory=frozenset)
+    thorough: bool = False
+    """Whether thousands of random graphs were tried."""
     problems: tuple[str, ...] = ()
     """What is wrong beside the tests: a required capability that is not declared."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from tg_conformance.verdict import Verdict
 
 __all__ = ["as_json", "as_junit", "write_report"]
+
+THOROUGH = {"graphs": 2000, "orders of each": 100}
+"""What a thorough run does; `tg_conformance.suite.test_level3_order` has the same numbers."""
 
 FORMATS = (".html", ".json", ".xml")
 
@@ -51,6 +55,8 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
         "undeclared": verdict.count("undeclared"),
         "capabilities": {"declared": verdict.offered, "undeclared": verdict.undeclared},
         "problems": list(verdict.problems),
+        "thorough": THOROUGH if verdict.thorough else None,
+        "versions": versions(),
         "levels": [
             {
                 "level": result.level.number,
@@ -72,6 +78,16 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
         ],
         "tests": {case.test: case.outcome for case in verdict.cases},
     }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what took part, beside the backend's own."""
+    import numpy as np
+
+    from tg_core import __version__
+
+    python = ".".join(str(part) for part in sys.version_info[:3])
+    return {"tg-core": __version__, "numpy": np.__version__, "python": python}
 
 
 def as_junit(verdict: Verdict) -> str:

@@ -51,7 +51,7 @@ def _overlap(queue: QueueName) -> bool:
     """Tell whether calls of a queue may overlap, or be spread over several."""
     device = opened(queue.device)
     if queue.kind == "COPY":
-        return bool(getattr(device, "QUEUE_COUNTS", {}).get("COPY", 1) > 1)
+        return device.QUEUE_COUNTS.get("COPY", 1) > 1
     return Capability.OVERLAPPING_LAUNCHES in device.capabilities
 
 
