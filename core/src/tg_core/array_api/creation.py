@@ -57,7 +57,12 @@ def asarray(
         return _array_from_array(shared, dtype, device, copy)
     if isinstance(obj, complex):
         raise DTypeError("asarray: complex numbers have no data type here")
-    if isinstance(obj, SCALARS) or type(obj).__module__ == "numpy":
+    if type(obj).__module__ == "numpy":
+        import numpy as np
+
+        # a scalar of numpy keeps its dtype, though it may be a Python float as well
+        return Tensor(np.asarray(obj), dtype=dtype, device=device)
+    if isinstance(obj, SCALARS):
         return Tensor(obj, dtype=dtype, device=device)
     if not isinstance(obj, (list, tuple, bytes, bytearray, memoryview)):
         if hasattr(obj, "__dlpack__"):

@@ -103,9 +103,16 @@ def _sign_of_order(triangle: _Triangle) -> Tensor:
     return triangle.swapped.where(-one, one).squeeze((-2, -1))
 
 
+def _ones(x: Tensor) -> Tensor:
+    """Return the determinants of matrices without elements."""
+    return x.prod((-2, -1)).const_like(1.0)
+
+
 def det(x: Tensor, /) -> Tensor:
     """Return the determinants of square matrices."""
     value = square_matrices_of(x, "det")
+    if 0 in value.shape:
+        return _ones(value)
     triangle = _eliminated(value._wide(), value._int_shape()[-1])
     product = triangle.pivots.prod((-2, -1))
     return (product * _sign_of_order(triangle)).cast(value.dtype)
@@ -114,6 +121,8 @@ def det(x: Tensor, /) -> Tensor:
 def slogdet(x: Tensor, /) -> SlogdetResult:
     """Return the signs of determinants and the logarithms of their magnitudes."""
     value = square_matrices_of(x, "slogdet")
+    if 0 in value.shape:
+        return SlogdetResult(_ones(value), _ones(value) - 1.0)
     triangle = _eliminated(value._wide(), value._int_shape()[-1])
     sign = triangle.pivots.sign().prod((-2, -1)) * _sign_of_order(triangle)
     magnitude = triangle.pivots.abs().log().sum((-2, -1))

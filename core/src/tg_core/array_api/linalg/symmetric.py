@@ -40,8 +40,9 @@ def eigh(x: Tensor, /) -> EighResult:
         return EighResult(value.sum(-1), value)
     wide = value._wide()
     lower = positions(size, -2) >= positions(size, -1)
-    scale = scale_of(wide)
-    work = stored(lower.where(wide, wide.transpose(-2, -1)) / scale)
+    whole = lower.where(wide, wide.transpose(-2, -1))
+    scale = scale_of(whole)
+    work = stored(whole / scale)
     vectors = stored(identity_like(work, size))
     for _ in range(steps(size, work.dtype.bits)):
         work, vectors = _two_rounds(work, vectors)
