@@ -20,8 +20,8 @@ PINS = {
     if "==" in line
 }
 JUDGES = (
-    "array_api", "divisions", "faults", "fuzz", "onnx_nodes", "proofs", "storage", "torch_ops",
-    "waits",
+    "array_api", "divisions", "faults", "fuzz", "onnx_nodes", "orders", "proofs", "storage",
+    "torch_ops", "waits",
 )  # fmt: skip
 """Sessions that write a report."""
 FULL = ("lint", "types", "contracts", "docs", "tests", *JUDGES, "conformance", "bench")
@@ -130,6 +130,22 @@ def waits(session: nox.Session) -> None:
 
 
 @nox.session
+def orders(session: nox.Session) -> None:
+    """Run 2,000 random graphs on REF in 100 orders each."""
+    install(session, *PACKAGES)
+    options = (
+        "--level",
+        "3",
+        "--thorough",
+        "-k",
+        "random_graphs",
+        "--report",
+        "reports/orders.json",
+    )
+    session.run("tg-conformance", "--device", "REF", *options, *session.posargs)
+
+
+@nox.session
 def faults(session: nox.Session) -> None:
     """Plant every fault in REF, and write which test catches it to `reports/planted-faults.md`."""
     install(session, *PACKAGES)
@@ -183,9 +199,12 @@ def bench(session: nox.Session) -> None:
 def conformance(session: nox.Session) -> None:
     """Run the conformance suite on what comes with core, or `nox -s conformance -- --device X`."""
     install(session, *PACKAGES)
-    runs = [session.posargs] if session.posargs else [("--device", d) for d in ("CPU", "PYTHON")]
-    for arguments in runs:
-        session.run("tg-conformance", *arguments, "--report", "reports/conformance-{device}.json")
+    ours = [argument for name in ("CPU", "PYTHON", "REF") for argument in ("--device", name)]
+    ours += ["--report", "reports/conformance-{device}.json"]
+    ours += ["--report", "docs/conformance-{device}.html"]
+    session.run("tg-conformance", *(session.posargs or ours))
+    if not session.posargs:
+        session.run("python", "conformance/tests/report_page.py")
 
 
 @nox.session

@@ -14,7 +14,7 @@ DEVICES = ("cpu", "python", "ref")
 
 def report(name: str) -> dict[str, Any]:
     """Return a committed report."""
-    found: dict[str, Any] = json.loads((ROOT / "reports" / f"conformance-{name}.json").read_text())
+    found: dict[str, Any] = json.loads((ROOT / "reports" / f"{name}.json").read_text())
     return found
 
 
@@ -23,7 +23,7 @@ def results() -> str:
     heads = "| backend | level | passed | failed | expected failures | undeclared | report |"
     lines = [heads, "|---|---|---|---|---|---|---|"]
     for device in DEVICES:
-        found = report(device)
+        found = report(f"conformance-{device}")
         counts = [str(found[each]) for each in ("passed", "failed", "xfailed", "undeclared")]
         cells = [f"`{found['device']}`", str(found["level"]), *counts]
         cells.append(f"[page](conformance-{device}.html)")
@@ -37,7 +37,7 @@ def waits() -> str:
     return (
         f"Of {found['waits']} waits in {found['graphs']} pairs of batches, the detector finds "
         f"{found['found by the detector']} missing, and {found['implied by others']} are implied "
-        f"by others. {found['survivors']} are neither (`reports/conformance-waits.json`)."
+        f"by others. {found['survivors']} are neither (`reports/waits.json`)."
     )
 
 
@@ -47,7 +47,7 @@ def orders() -> str:
     graphs, each = found["thorough"]["graphs"], found["thorough"]["orders of each"]
     return (
         f"In the committed run, {graphs} graphs in {each} orders each: {found['failed']} failures "
-        "(`reports/conformance-orders.json`)."
+        "(`reports/orders.json`)."
     )
 
 

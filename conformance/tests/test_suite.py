@@ -76,7 +76,7 @@ def test_the_options_are_offered_by_every_pytest(option: str, pytestconfig: pyte
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_committed_reports_are_of_every_level(device: str) -> None:
-    found = report(device)
+    found = report(f"conformance-{device}")
     assert found["device"] == device.upper()
     assert found["level"] == 7
     assert found["failed"] == 0
