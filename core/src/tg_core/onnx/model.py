@@ -34,27 +34,27 @@ class OnnxModel:
         graph = program.graph
         self.inputs: dict[str, Signature] = {entry.name: entry for entry in graph.inputs}
         self.outputs: tuple[str, ...] = graph.outputs
-        self.initializers: dict[str, Tensor] = {}
         self._overridable = frozenset(graph.constants)
-        constants: dict[str, Anything] = {}
-        for name, value in graph.constants.items():
-            if dtypes.is_float(value.dtype) or math.prod(value.shape) > FOLDED_SIZE:
-                constants[name] = self._weight(name, value)
-            else:
-                constants[name] = value
+        weights = {
+            name: value
+            for name, value in graph.constants.items()
+            if dtypes.is_float(value.dtype) or math.prod(value.shape) > FOLDED_SIZE
+        }
+        self.initializers: dict[str, Tensor] = {
+            name: value.tensor if value.known is None else Tensor(value.known)
+            for name, value in weights.items()
+        }
         if self.initializers:
             first, *others = self.initializers.values()
             first.realize(*others)
+        constants: dict[str, Anything] = dict(graph.constants)
+        for name, value in weights.items():
+            known = value.known
+            small = known if known is not None and known.size <= FOLDED_SIZE else None
+            element = value.element if value.element.is_narrow else None
+            # numbers of small ones stay known, for shapes that depend on them
+            constants[name] = Value(self.initializers[name], small, Lane.PARAMETER, element)
         self._run = _Runner(program, constants, self.initializers).run
-
-    def _weight(self, name: str, value: Value) -> Value:
-        """Make an initializer a tensor of the model; small ones stay known as numbers too."""
-        known = value.known
-        tensor = Tensor(known) if known is not None else value.tensor
-        self.initializers[name] = tensor
-        small = known if known is not None and known.size <= FOLDED_SIZE else None
-        element = value.element if value.element.is_narrow else None
-        return Value(tensor, small, Lane.PARAMETER, element)
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Tensor]:
         """Compute the outputs.

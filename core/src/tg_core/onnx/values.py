@@ -26,11 +26,11 @@ class Lane(IntEnum):
     """Where a value comes from, which decides whether numpy computes with it."""
 
     TENSOR = 0
-    """Input of the model or computed by a device: never."""
+    """A tensor given to the model, or computed by a device: never."""
     PARAMETER = 1
     """A number that training may change: only together with what a shape gave."""
     CONSTANT = 2
-    """A constant."""
+    """A constant, or integers given to the model as an array or numbers."""
     SHAPE = 3
     """Computed from the shape of a tensor."""
 
@@ -71,9 +71,13 @@ class Value:
 
     @property
     def known(self) -> np.ndarray | None:
-        """The values where they are known without running anything; not after they changed."""
-        changed = self._tensor is not None and self._tensor.uop is not self._node
-        return None if changed else self._array
+        """The values where they are known without running anything.
+
+        Those of a parameter are not any more once its tensor was assigned to.
+        """
+        if self.lane is Lane.PARAMETER and self.tensor.uop is not self._node:
+            return None
+        return self._array
 
     def array(self) -> np.ndarray:
         """Return the values, computed if needed; bfloat16 and fp8 come as float32.
@@ -137,6 +141,8 @@ def value_of(data: Any) -> Value:
     array = np.asarray(data)
     if array.dtype == np.float64 and not hasattr(data, "dtype"):
         array = array.astype(np.float32)
+    if array.dtype.kind in "biu" and not element_of_array(array.dtype).array_name:
+        return Value(None, array, Lane.CONSTANT)
     return carried(array, element_of_array(array.dtype))
 
 
