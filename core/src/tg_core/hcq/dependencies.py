@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from tg_core.support.interval_map import IntervalMap
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
@@ -21,12 +23,28 @@ class Range(NamedTuple):
     end: int
 
 
+class _Reads(NamedTuple, Generic[D]):
+    """A read, and those before it. Weights are read by all kernels of a batch: one more read must
+    cost the same however many there are.
+    """
+
+    last: tuple[int, D]
+    earlier: _Reads[D] | None
+
+
+class _Past(NamedTuple, Generic[D]):
+    """What was done to some bytes: the last write, and all reads after it, each with its turn."""
+
+    write: tuple[int, D] | None
+    reads: _Reads[D] | None
+
+
 class DependencyTracker(Generic[D]):
     """Knows the accesses that later ones may depend on, per storage and byte."""
 
     def __init__(self) -> None:
-        self._writes: dict[Hashable, list[tuple[int, int, D]]] = {}
-        self._reads: dict[Hashable, list[tuple[int, int, D]]] = {}
+        self._storage: dict[Hashable, IntervalMap[_Past[D]]] = {}
+        self._turn = 0
 
     def access(self, ranges: Sequence[Range], written: Sequence[bool], access: D) -> list[D]:
         """Take note of an access to several ranges at once.
@@ -37,42 +55,55 @@ class DependencyTracker(Generic[D]):
             access: what later accesses shall be told that they depend on.
 
         Returns:
-            Earlier accesses that this one must come after, each once, oldest mention first.
+            Earlier accesses that this one must come after, each once: for each range in turn writes
+            before reads, each oldest first.
         """
         found: dict[D, None] = {}
         for part, write in zip(ranges, written, strict=True):
-            self._collect(self._writes, part, found)
+            past = self._past(part)
+            self._collect({p.write for p in past if p.write is not None}, found)
             if write:
-                self._collect(self._reads, part, found)
+                self._collect(_all_reads(past), found)
+        self._turn += 1
         for part, write in zip(ranges, written, strict=True):
-            if write:
-                self._cut(self._writes, part)
-                self._cut(self._reads, part)
-            table = self._writes if write else self._reads
-            table.setdefault(part.key, []).append((part.start, part.end, access))
+            if part.start < part.end:
+                self._note(part, write, (self._turn, access))
         return list(found)
 
-    @staticmethod
-    def _collect(
-        table: dict[Hashable, list[tuple[int, int, D]]], part: Range, found: dict[D, None]
-    ) -> None:
-        for start, end, access in table.get(part.key, ()):
-            if start < part.end and part.start < end:
-                found.setdefault(access)
+    def _past(self, part: Range) -> list[_Past[D]]:
+        known = self._storage.get(part.key)
+        return known.overlapping(part.start, part.end) if known is not None else []
 
     @staticmethod
-    def _cut(table: dict[Hashable, list[tuple[int, int, D]]], part: Range) -> None:
-        """Remove the bytes of a range from older entries, which keep what is left and right."""
-        entries = table.get(part.key)
-        if not entries:
+    def _collect(accesses: set[tuple[int, D]], found: dict[D, None]) -> None:
+        for _, access in sorted(accesses, key=_turn_of):
+            found.setdefault(access)
+
+    def _note(self, part: Range, write: bool, access: tuple[int, D]) -> None:
+        known = self._storage.get(part.key)
+        if known is None:
+            known = self._storage[part.key] = IntervalMap()
+        if write:
+            known.assign(part.start, part.end, _Past(access, None))
             return
-        kept: list[tuple[int, int, D]] = []
-        for start, end, access in entries:
-            if start >= part.end or part.start >= end:
-                kept.append((start, end, access))
-                continue
-            if start < part.start:
-                kept.append((start, part.start, access))
-            if part.end < end:
-                kept.append((part.end, end, access))
-        table[part.key] = kept
+
+        def read(past: _Past[D] | None) -> _Past[D]:
+            if past is None:
+                return _Past(None, _Reads(access, None))
+            return _Past(past.write, _Reads(access, past.reads))
+
+        known.update(part.start, part.end, read)
+
+
+def _all_reads(past: Sequence[_Past[D]]) -> set[tuple[int, D]]:
+    found: set[tuple[int, D]] = set()
+    for part in past:
+        reads = part.reads
+        while reads is not None:
+            found.add(reads.last)
+            reads = reads.earlier
+    return found
+
+
+def _turn_of(access: tuple[int, D]) -> int:
+    return access[0]
