@@ -21,6 +21,8 @@ def test_the_files_are_named_after_the_backend(plain: bool) -> None:
     assert ("src/tg_acme/queue.py" in files) is not plain
     project = tomllib.loads(files["pyproject.toml"])["project"]
     assert project["name"] == "tg-acme"
+    # host programs of queues are compiled for the CPU
+    assert any(needed.startswith("tg-cpu") for needed in project["dependencies"]) is not plain
     assert project["entry-points"]["tg_core"] == {"acme": "tg_acme.plugin"}
     assert f"TG_HOOK_VERSION = {HOOK_VERSION}" in files["src/tg_acme/plugin.py"]
     assert not [path for path in files if "$" in path]

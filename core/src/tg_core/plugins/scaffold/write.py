@@ -87,6 +87,9 @@ def scaffold_files(name: str, plain: bool = False) -> dict[str, str]:
         PluginError: the name has another form.
     """
     values = ScaffoldNames(name).values()
+    needed = ["tg-core"] if plain else ["tg-core", "tg-cpu"]
+    ranges = [f'"{package}{values["core_range"]}"' for package in needed]
+    values["dependencies"] = ", ".join(ranges)
     folder = files("tg_core.plugins.scaffold") / "templates"
     found = {}
     for template, target in TEMPLATES.items():
