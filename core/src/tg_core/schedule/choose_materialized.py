@@ -28,7 +28,7 @@ from tg_core.schedule.views import contiguous_view, is_whole_view
 from tg_core.uop.ops import AxisType, GroupOp, Ops, UOp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 REPEAT_BUDGET = 200
 """Operations per element that may be repeated rather than stored and loaded."""
@@ -62,8 +62,22 @@ class Kernel:
     on.
     """
 
-    ranges: tuple[UOp, ...]
+    ranges: tuple[UOp, ...] = ()
     rows: list[frozenset[UOp]] = field(default_factory=list)
+    outer: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
+    """The loops around each reduce loop."""
+    ids: Iterator[int] = field(default_factory=itertools.count)
+    """Numbers of loops. Those of different kernels may be equal, so that equal kernels ask for
+    equal accesses, which `indexing` remembers.
+    """
+
+    def loops(self, shape: Sequence[object], kind: AxisType) -> tuple[UOp, ...]:
+        """Return fresh loops over the axes that are not of size 1."""
+        return tuple(
+            UOp.range(size, next(self.ids), kind)  # type: ignore[arg-type]  # sizes are sint
+            for size in shape
+            if size != 1
+        )
 
     @property
     def elements(self) -> int:
@@ -94,8 +108,6 @@ class Chooser:
         self.row_kernels = row_kernels
         self.kernels: list[Kernel] = []
         self.demands: dict[UOp, dict[Demand, None]] = {}
-        self.reduce_outer: dict[UOp, frozenset[UOp]] = {}
-        self.ids = itertools.count()
         self.materialized: dict[UOp, None] = {}
 
     def run(self, order: Sequence[UOp]) -> dict[UOp, None]:
@@ -114,13 +126,12 @@ class Chooser:
                 self.visit_value(node)
         return self.materialized
 
-    def loops(self, shape: Sequence[object], kind: AxisType) -> tuple[UOp, ...]:
-        """Return fresh loops over the axes that are not of size 1."""
-        return tuple(
-            UOp.range(size, next(self.ids), kind)  # type: ignore[arg-type]  # sizes are sint
-            for size in shape
-            if size != 1
-        )
+    def new_kernel(self, shape: Sequence[object]) -> int:
+        """Return the number of a kernel with loops over a shape."""
+        kernel = Kernel()
+        kernel.ranges = kernel.loops(shape, AxisType.LOOP)
+        self.kernels.append(kernel)
+        return len(self.kernels) - 1
 
     def demand(self, node: UOp, kernel: int, access: Access) -> None:
         if not node.shape:
@@ -128,9 +139,8 @@ class Chooser:
         self.demands.setdefault(node, {})[Demand(kernel, access)] = None
 
     def start_kernel(self, value: UOp) -> None:
-        ranges = self.loops(value.shape, AxisType.LOOP)
-        self.kernels.append(Kernel(ranges))
-        self.demand(value, len(self.kernels) - 1, full_access(value.shape, ranges))
+        number = self.new_kernel(value.shape)
+        self.demand(value, number, full_access(value.shape, self.kernels[number].ranges))
 
     def visit_store(self, node: UOp) -> None:
         value = node.src[1]
@@ -175,33 +185,31 @@ class Chooser:
         if node.op is Ops.COPY:
             self.visit_copy(node)
             return
-        ranges = self.loops(node.shape, AxisType.LOOP)
-        self.kernels.append(Kernel(ranges))
-        access = full_access(node.shape, ranges)
-        self.pass_on(node, Demand(len(self.kernels) - 1, access))
+        number = self.new_kernel(node.shape)
+        self.pass_on(node, Demand(number, full_access(node.shape, self.kernels[number].ranges)))
 
     def pass_on(self, node: UOp, demand: Demand) -> None:
         """Turn the access of a node into accesses of its sources."""
         if node.op in GroupOp.Movement:
             self.demand(node.src[0], demand.kernel, through_movement(node, demand.access))
         elif node.op is Ops.REDUCE_AXIS:
-            self.demand(node.src[0], demand.kernel, self.reduced_access(node, demand.access))
+            self.demand(node.src[0], demand.kernel, self.reduced_access(node, demand))
         elif node.op is Ops.AFTER:
             self.demand(node.src[0], demand.kernel, demand.access)
         else:
             for source in node.src:
                 self.demand(source, demand.kernel, demand.access)
 
-    def reduced_access(self, node: UOp, access: Access) -> Access:
-        source = node.src[0]
-        axes = node.arg[1]
-        loops = iter(self.loops([source.shape[a] for a in axes], AxisType.REDUCE))
+    def reduced_access(self, node: UOp, demand: Demand) -> Access:
+        source, access = node.src[0], demand.access
+        axes, kernel = node.arg[1], self.kernels[demand.kernel]
+        loops = iter(kernel.loops([source.shape[a] for a in axes], AxisType.REDUCE))
         outer = frozenset(access.ranges)
         positions = list(access.positions)
         for axis in axes:
             if source.shape[axis] != 1:
                 positions[axis] = next(loops)
-                self.reduce_outer[positions[axis]] = outer
+                kernel.outer[positions[axis]] = outer
         return Access(tuple(positions), access.valid)
 
     # ---- the decision
@@ -253,7 +261,8 @@ class Chooser:
         """Return the reduce loops of a demand, and how often they read each element."""
         used = demand.access.ranges
         reduce_loops = [r for r in used if r.arg[-1] is AxisType.REDUCE]
-        outer = frozenset().union(*(self.reduce_outer[r] for r in reduce_loops))
+        around = self.kernels[demand.kernel].outer
+        outer = frozenset().union(*(around[r] for r in reduce_loops))
         return reduce_loops, _elements(outer - set(used))
 
     def shares_rows(self, node: UOp, demands: list[Demand]) -> bool:

@@ -7,7 +7,8 @@ it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,8 @@ class Access(NamedTuple):
 
 ZERO = UOp.const(0)
 _MOST_VALUES_TRIED = 1 << 20
+_REMEMBERED: Final = 4096
+"""Reshapes whose positions are kept."""
 
 
 def _conjunction(a: UOp | None, b: UOp) -> UOp:
@@ -141,7 +144,17 @@ def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], lis
 
 
 def _reshape(node: UOp, access: Access) -> Access:
-    old, new = node.src[0].shape, node.shape
+    positions = _reshaped(node.src[0].shape, node.shape, access.positions)
+    return Access(positions, access.valid)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _reshaped(
+    old: tuple[sint, ...], new: tuple[sint, ...], given: tuple[UOp, ...]
+) -> tuple[UOp, ...]:
+    """Return the positions in a shape that are at given positions in another; the layers of a model
+    ask for the same ones again and again.
+    """
     old_axes = [i for i, s in enumerate(old) if s != 1]
     new_axes = [j for j, s in enumerate(new) if s != 1]
     positions = [ZERO] * len(old)
@@ -151,26 +164,24 @@ def _reshape(node: UOp, access: Access) -> Access:
             prefix < min(len(old_axes), len(new_axes))
             and old[old_axes[prefix]] == new[new_axes[prefix]]
         ):
-            positions[old_axes[prefix]] = access.positions[new_axes[prefix]]
+            positions[old_axes[prefix]] = given[new_axes[prefix]]
             prefix += 1
         old_rest, new_rest = old_axes[prefix:], new_axes[prefix:]
         if old_rest:
-            flat = flatten([access.positions[j] for j in new_rest], [new[j] for j in new_rest])
+            flat = flatten([given[j] for j in new_rest], [new[j] for j in new_rest])
             for axis, position in zip(
                 old_rest, _unflatten(flat, [old[i] for i in old_rest]), strict=True
             ):
                 positions[axis] = position
-        return Access(tuple(positions), access.valid)
+        return tuple(positions)
     old_sizes = [static_size(old[i]) for i in old_axes]
     new_sizes = [static_size(new[j]) for j in new_axes]
     for left, right in _groups(old_sizes, new_sizes):
-        flat = flatten(
-            [access.positions[new_axes[j]] for j in right], [new_sizes[j] for j in right]
-        )
+        flat = flatten([given[new_axes[j]] for j in right], [new_sizes[j] for j in right])
         parts = [flat] if len(left) == 1 else _unflatten(flat, [old_sizes[i] for i in left])
         for i, position in zip(left, parts, strict=True):
             positions[old_axes[i]] = position
-    return Access(tuple(positions), access.valid)
+    return tuple(positions)
 
 
 _RULES = {

@@ -65,19 +65,17 @@ class _Lowering:
     def value(self, root: UOp, access: Access) -> UOp:
         """Return the scalar code that computes an element of a value."""
         start = self.key(root, access)
-        stack = [start]
+        stack: list[tuple[tuple[UOp, Access], list[tuple[UOp, Access]] | None]] = [(start, None)]
         while stack:
-            key = stack[-1]
+            key, sources = stack.pop()
             if key in self.done:
-                stack.pop()
                 continue
-            sources = self.sources(*key)
-            missing = [s for s in sources if s not in self.done]
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            self.done[key] = self.combine(key, [self.done[s] for s in sources])
-            stack.pop()
+            if sources is None:
+                sources = self.sources(*key)
+                stack.append((key, sources))
+                stack.extend([(s, None) for s in reversed(sources) if s not in self.done])
+            else:
+                self.done[key] = self.combine(key, [self.done[s] for s in sources])
         return self.done[start]
 
     def key(self, node: UOp, access: Access) -> tuple[UOp, Access]:
