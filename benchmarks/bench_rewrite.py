@@ -1,15 +1,16 @@
-"""Nodes of index expressions simplified per second, over a corpus made from fixed seeds.
+"""Index expressions simplified per second, over a corpus made from fixed seeds.
 
-    python benchmarks/bench_rewrite.py [--graphs 20] [--nodes 3000] [--json FILE]
+    python benchmarks/bench_rewrite.py [--graphs 20] [--expressions 300] [--json FILE]
         [--peer-python PYTHON]
 
 Each graph is a collection of random index expressions as kernels have them: sums of products over
 loop variables, floor division and modulo by constants, masks. Expressions are new to the process,
-so nothing is remembered from an earlier graph. The figure is the median over the graphs.
+so nothing is remembered from an earlier graph. Times are of the process alone (CPU time), and the
+figures are medians over the graphs.
 
-`--peer-python` names an interpreter that has tinygrad from PyPI: the same corpus is simplified
-there too, in turns with ours, graph by graph the same expressions; results are compared by
-evaluation at random points, and by their total number of nodes.
+`--peer-python` names an interpreter that has tinygrad from PyPI: the same expressions are
+simplified there too, in processes that take turns with ours; results are compared by evaluation at
+random points, and by their total number of nodes.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from typing import Any
 
 POINTS = 3
 """Assignments at which each tenth expression is evaluated."""
+TURNS = 4
+"""Processes of each side."""
 
 
 def flat_index(rng: random.Random, loops: list[Any], sizes: list[int]) -> Any:
@@ -63,15 +66,14 @@ def expressions(rng: random.Random, loops: list[Any], sizes: list[int]) -> list[
     return [index, valid]
 
 
-def graph(seed: int, nodes: int, variable: Callable[[str, int], Any], sink: Any) -> tuple[Any, ...]:
-    """Return the variables, their sizes, and a graph of at least `nodes` nodes."""
+def graph(seed: int, count: int, variable: Callable[[str, int], Any], sink: Any) -> tuple[Any, ...]:
+    """Return the variables, their sizes, and a graph of `count` expressions."""
     rng = random.Random(seed)
     sizes = [rng.choice((2, 3, 4, 7, 8, 16, 28, 32)) for _ in range(6)]
     loops = [variable(f"v{seed}_{i}", size) for i, size in enumerate(sizes)]
     parts: list[Any] = []
-    while len(sink(*parts).toposort()) < nodes:
-        for _ in range(10):
-            parts += expressions(rng, loops, sizes)
+    while len(parts) < count:
+        parts += expressions(rng, loops, sizes)
     return loops, sizes, sink(*parts)
 
 
@@ -85,13 +87,13 @@ def values_at(
         point = {
             loop: const(loop, rng.randrange(size)) for loop, size in zip(loops, sizes, strict=True)
         }
-        for part in root.src[::20]:
+        for part in root.src[::10]:
             found.append(int(simplify(part.substitute(point)).arg))
     return found
 
 
-def measure(framework: str, graphs: int, nodes: int) -> dict[str, Any]:
-    """Simplify the corpus in this process."""
+def measure(framework: str, seeds: range, count: int) -> list[dict[str, Any]]:
+    """Simplify graphs in this process."""
     if framework == "tg":
         from tg_core.uop.ops import UOp, Variable
         from tg_core.uop.symbolic import simplify
@@ -114,26 +116,47 @@ def measure(framework: str, graphs: int, nodes: int) -> dict[str, Any]:
         def const(loop: Any, value: int) -> Any:
             return loop.const_like(value)
 
-    rates, before, after, checks = [], 0, 0, []
-    for seed in range(graphs + 1):
-        loops, sizes, root = graph(seed, nodes, variable, UOp.sink)
-        count = len(root.toposort())
+    # a graph of its own pays for compiling the matchers
+    simplify(graph(-1, count, variable, UOp.sink)[2])
+    rows = []
+    for seed in seeds:
+        loops, sizes, root = graph(seed, count, variable, UOp.sink)
         start = time.process_time()
         simple = simplify(root)
         elapsed = time.process_time() - start
-        # the first graph pays for compiling the matchers
-        if seed:
-            rates.append(count / elapsed)
-            before += count
-            after += len(simple.toposort())
-            checks.append(values_at(simple, loops, sizes, const, simplify))
-            assert checks[-1] == values_at(root, loops, sizes, const, simplify), seed
+        values = values_at(simple, loops, sizes, const, simplify)
+        assert values == values_at(root, loops, sizes, const, simplify), seed
+        rows.append(
+            {
+                "expressions": len(root.src),
+                "before": len(root.toposort()),
+                "after": len(simple.toposort()),
+                "seconds": elapsed,
+                "values": values,
+            }
+        )
+    return rows
+
+
+def version_of(framework: str, python: str) -> str:
+    """Return the version that an interpreter has."""
+    name = "tg-core" if framework == "tg" else framework
+    code = f"import importlib.metadata as m; print(m.version({name!r}))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the figures of one side."""
     return {
-        "nodes_per_second_median": round(statistics.median(rates)),
-        "nodes_per_second_best": round(max(rates)),
-        "nodes_before": before,
-        "nodes_after": after,
-        "checks": checks,
+        "expressions_per_second_median": round(
+            statistics.median(row["expressions"] / row["seconds"] for row in rows)
+        ),
+        "nodes_per_second_median": round(
+            statistics.median(row["before"] / row["seconds"] for row in rows)
+        ),
+        "nodes_before": sum(row["before"] for row in rows),
+        "nodes_after": sum(row["after"] for row in rows),
     }
 
 
@@ -141,38 +164,47 @@ def main() -> None:
     """Measure, beside a peer if one is named, and print JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", type=int, default=20)
-    parser.add_argument("--nodes", type=int, default=3000)
+    parser.add_argument("--expressions", type=int, default=300)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--peer-python")
-    parser.add_argument("--worker", choices=("tg", "tinygrad"))
+    parser.add_argument("--worker", choices=("tg", "tinygrad"), help=argparse.SUPPRESS)
+    parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        print(json.dumps(measure(options.worker, options.graphs, options.nodes)))
+        seeds = range(options.first, options.first + options.graphs)
+        print(json.dumps(measure(options.worker, seeds, options.expressions)))
         return
-    found: dict[str, Any] = {}
     runs = {"tg": sys.executable}
     if options.peer_python:
         runs["tinygrad"] = options.peer_python
-    for framework, python in runs.items():
-        command = [python, __file__, "--worker", framework]
-        command += ["--graphs", str(options.graphs), "--nodes", str(options.nodes)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        found[framework] = json.loads(done.stdout.splitlines()[-1])
-    checks = [entry.pop("checks") for entry in found.values()]
+    rows: dict[str, list[dict[str, Any]]] = {framework: [] for framework in runs}
+    each = -(-options.graphs // TURNS)
+    for first in range(0, each * TURNS, each):
+        for framework, python in runs.items():
+            command = [python, __file__, "--worker", framework, "--first", str(first)]
+            command += ["--graphs", str(each), "--expressions", str(options.expressions)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            rows[framework] += json.loads(done.stdout.splitlines()[-1])
+    values = [[row["values"] for row in found] for found in rows.values()]
+    ours = rows["tg"]
     result: dict[str, Any] = {
-        **found,
-        "equal_values": all(c == checks[0] for c in checks),
-        "points_compared": sum(len(c) for c in checks[0]),
-        "graphs": options.graphs,
-        "python": platform.python_version(),
+        **{framework: summary(found) for framework, found in rows.items()},
+        "equal_values": all(found == values[0] for found in values),
+        "points_compared": sum(len(row["values"]) for row in ours),
+        "graphs": len(ours),
+        "expressions": sum(row["expressions"] for row in ours),
+        "versions": {
+            "python": platform.python_version(),
+            **{framework: version_of(framework, python) for framework, python in runs.items()},
+        },
         "machine": platform.machine(),
     }
-    if "tinygrad" in found:
-        ours, theirs = found["tg"], found["tinygrad"]
-        result["speed_ratio"] = round(
-            ours["nodes_per_second_median"] / theirs["nodes_per_second_median"], 2
-        )
-        result["size_ratio"] = round(ours["nodes_after"] / theirs["nodes_after"], 3)
+    if "tinygrad" in rows:
+        ratios = [b["seconds"] / a["seconds"] for a, b in zip(ours, rows["tinygrad"], strict=True)]
+        result["speed_ratio_median"] = round(statistics.median(ratios), 2)
+        result["speed_ratio_least"] = round(min(ratios), 2)
+        after = [result[framework]["nodes_after"] for framework in ("tg", "tinygrad")]
+        result["size_ratio"] = round(after[0] / after[1], 3)
     print(json.dumps(result, indent=2))
     if options.json:
         options.json.write_text(json.dumps(result, indent=2) + "\n")
