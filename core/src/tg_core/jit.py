@@ -24,6 +24,7 @@ from tg_core.jit_variables import Draws, VariableValues
 from tg_core.tensor import Tensor
 from tg_core.tensor.random import random_state
 from tg_core.tensor.realize import realize_tensors
+from tg_core.tensor.shard_states import parts_of
 from tg_core.tensor.states import storage_base
 from tg_core.tensor.structure import leaves, rebuild
 from tg_core.uop.ops import Ops, UOp
@@ -61,14 +62,9 @@ class Captured:
         kept = inputs.placeholders()
         slots = {t.buffer: i for i, t in enumerate(inputs.tensors)}
         self.outputs: list[RecycledStorage] = []
-        for _, value in leaves(result, "result"):
-            base = storage_base(value.uop) if isinstance(value, Tensor) else None
-            if (
-                base is None
-                or base in slots
-                or base.op is not Ops.BUFFER
-                or base.arg.slot < first_new
-            ):
+        returned = [value.uop for _, value in leaves(result, "result") if isinstance(value, Tensor)]
+        for base in map(storage_base, parts_of(returned)):
+            if base in slots or base.op is not Ops.BUFFER or base.arg.slot < first_new:
                 continue
             kept[base] = placeholder(len(slots), base)
             slots[base] = len(slots)

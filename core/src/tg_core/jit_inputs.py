@@ -5,16 +5,20 @@ the same from call to call.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg_core.device import Buffer, buffer_of, copy_buffer, new_buffer_uop
 from tg_core.errors import JitError
+from tg_core.schedule.shards import multi
 from tg_core.schedule.views import contiguous_view
 from tg_core.tensor import Tensor
 from tg_core.tensor.realize import realize_tensors
 from tg_core.tensor.states import is_virtual, storage_base
 from tg_core.tensor.structure import FROZEN, frozen_key, leaves, rebuild
 from tg_core.uop.ops import Ops, UOp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def placeholder(slot: int, buffer: UOp) -> UOp:
@@ -104,7 +108,9 @@ class Inputs:
         realize_tensors([value for _, value in found if isinstance(value, Tensor)])
         inputs = Inputs()
         for name, value in found:
-            if isinstance(value, Tensor):
+            if isinstance(value, Tensor) and value.uop.op is Ops.MULTI:
+                inputs.add_parts(name, value.uop, distinct)
+            elif isinstance(value, Tensor):
                 inputs.add_tensor(name, value, distinct)
             elif isinstance(value, UOp) and value.op is Ops.BIND:
                 inputs.add_variable(value)
@@ -113,7 +119,8 @@ class Inputs:
         nodes = iter([t.node for t in inputs.tensors])
 
         def swap(tensor: Tensor) -> Tensor:
-            node = next(nodes)
+            several = tensor.uop.op is Ops.MULTI
+            node = _joined(tensor.uop, nodes) if several else next(nodes)
             if node is tensor.uop:
                 return tensor
             swapped = Tensor._from_uop(node)
@@ -131,6 +138,16 @@ class Inputs:
             raise JitError(
                 f"jit: variable {name} is bound to {first.unbind()[1]} and to {value} in one call"
             )
+
+    def add_parts(self, name: str, value: UOp, distinct: bool) -> None:
+        """Note a realized tensor over several devices as one input for each part."""
+        split = "copy" if value.arg.axis is None else f"part along axis {value.arg.axis}"
+        for part, device in zip(value.src, value.arg.devices, strict=True):
+            if _is_input_part(part):
+                tensor = Tensor._from_uop(part)
+                if is_virtual(part):
+                    tensor = tensor.clone(device).realize()
+                self.add_tensor(f"{name} ({split} on {device})", tensor, distinct)
 
     def add_tensor(self, name: str, tensor: Tensor, distinct: bool) -> None:
         """Note a realized tensor as a view of a whole buffer."""
@@ -253,6 +270,16 @@ def _as_whole_buffer(tensor: Tensor, node: UOp) -> UOp:
     part = storage.view(view.size, node.dtype, view.offset * node.dtype.itemsize)
     buffer = new_buffer_uop(part.device, view.size, node.dtype, part)
     return buffer._movement(Ops.RESHAPE, tuple(node.shape))
+
+
+def _is_input_part(part: UOp) -> bool:
+    return 0 not in part.shape
+
+
+def _joined(value: UOp, nodes: Iterator[UOp]) -> UOp:
+    """Return a value over several devices with the next nodes as its parts."""
+    parts = [next(nodes) if _is_input_part(part) else part for part in value.src]
+    return multi(parts, value.arg.devices, value.arg.axis)
 
 
 def _without_detach(node: UOp) -> UOp:
