@@ -176,7 +176,8 @@ def _copy(node: UOp) -> UOp:
 
 
 def _select(node: UOp) -> UOp:
-    return node.src[0].src[node.arg]
+    part: UOp = node.src[0].src[node.arg]
+    return part
 
 
 # ---- movement
