@@ -7,5 +7,5 @@
 | `encoder` | how a backend turns operations into words, and pushes them |
 | `device` | the device and its memory |
 | `executor` | the hardware: what executes the packets |
-| `faults` | the mistakes it can be told to make |
+| `faults`, `faults_*` | the mistakes that encoder, driver and hardware can be told to make |
 """
