@@ -71,7 +71,10 @@ def _flatten(sink: UOp) -> _Flat:
             own = waits.get(node.src[0], ())
             waits[node] = (*own, *_positions(node.src[1:], resolved, position, waits))
             continue
-        follow = dict.fromkeys(w for s in node.src for w in waits.get(s, ()))
+        follow: dict[int, None] = {}
+        for source in node.src:
+            if source in waits:
+                follow.update(dict.fromkeys(waits[source]))
         if node.op is Ops.END:
             new = UOp(
                 Ops.END,
@@ -91,7 +94,9 @@ def _flatten(sink: UOp) -> _Flat:
             follow = {}
         if new in position:
             continue
-        follow.update(dict.fromkeys(position[s] for s in new.src if s in position))
+        for source in new.src:
+            if source in position:
+                follow[position[source]] = None
         position[new] = len(flat.nodes)
         flat.nodes.append(new)
         flat.before.append(tuple(follow))
@@ -150,7 +155,10 @@ def _nest_loops(flat: _Flat, loop_of: dict[UOp, _Block], root: _Block) -> None:
     """
     open_at: list[tuple[UOp, ...]] = []
     for i, node in enumerate(flat.nodes):
-        merged = dict.fromkeys(r for j in flat.before[i] for r in open_at[j])
+        merged: dict[UOp, None] = {}
+        for j in flat.before[i]:
+            if open_at[j]:
+                merged.update(dict.fromkeys(open_at[j]))
         if node.op is Ops.RANGE:
             merged[node] = None
         elif node.op is Ops.END:
@@ -203,9 +211,15 @@ def _order(
     after: dict[int, list[int]] = {}
     missing: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
+    homes = [_home(node, block_of[i], ends, i) for i, node in enumerate(flat.nodes)]
     for i, sources in enumerate(flat.before):
+        target = homes[i]
         for j in sources:
-            edge = _lift(_home(flat, block_of, ends, j), _home(flat, block_of, ends, i), first)
+            source = homes[j]
+            if source[0] is target[0]:
+                edge = None if source[1] == target[1] else (source[1], target[1])
+            else:
+                edge = _lift(source, target, first)
             if edge is None or edge in seen:
                 continue
             seen.add(edge)
@@ -246,13 +260,10 @@ def _lift(
     return None if source_name == target_name else (source_name, target_name)
 
 
-def _home(
-    flat: _Flat, block_of: list[_Block], ends: dict[UOp | None, int], i: int
-) -> tuple[_Block, int]:
+def _home(node: UOp, block: _Block, ends: dict[UOp | None, int], i: int) -> tuple[_Block, int]:
     """Return the block a node is a child of, and the name of the child: an END stands for the loop
     it closes.
     """
-    node, block = flat.nodes[i], block_of[i]
     if node.op is Ops.RANGE:
         assert block.parent is not None
         return block.parent, i
