@@ -12,7 +12,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^ *```python\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["devices.md", "explain.md", "jit.md", "numerics.md", "queues.md"])
+@pytest.mark.parametrize(
+    "page", ["array-api.md", "devices.md", "explain.md", "jit.md", "numerics.md", "queues.md"]
+)
 def test_python_blocks_run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     assert blocks

@@ -66,3 +66,19 @@ def test_the_first_device_loads_the_plugins_and_no_compiler() -> None:
 def test_every_public_name_is_importable() -> None:
     code = "import tg_core\nfor name in tg_core.__all__: getattr(tg_core, name)"
     assert "tg_core.tensor" in modules_after(code)
+
+
+def test_a_module_does_not_hide_the_name_it_exports() -> None:
+    code = (
+        "import tg_core.function; from tg_core import function; assert isinstance(function, type)"
+    )
+    assert "tg_core.function" in modules_after(code)
+
+
+def test_the_array_namespace_is_loaded_on_demand() -> None:
+    assert "tg_core.array_api" not in modules_after(
+        "from tg_core import Tensor; Tensor([1]).realize()"
+    )
+    assert "tg_core.array_api" in modules_after(
+        "from tg_core import Tensor; Tensor([1]).__array_namespace__()"
+    )

@@ -6,7 +6,9 @@ Names are imported on first use: importing the package loads no backend and no c
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,6 +54,16 @@ def __getattr__(name: str) -> Any:
     globals()[name] = value
     return value
 
+
+class _Package(ModuleType):
+    """Keeps a module from hiding the name that it exports: `function` is both."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 if os.environ.get("VIZ", "0") not in ("", "0"):
     import_module("tg_core.viz.at_exit").write_at_exit()
