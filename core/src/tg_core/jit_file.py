@@ -14,18 +14,23 @@ from typing import TYPE_CHECKING, Any
 from tg_core.device import Buffer, Device, RecycledStorage
 from tg_core.engine.replay import Argument, Bound, Replay, Slot
 from tg_core.errors import DeviceError, FileFormatError, JitError
-from tg_core.hcq import compiled_host_program, host_program, provide_host_program, runtime_device
+from tg_core.hcq import (
+    WrittenProgram,
+    provide_host_program,
+    runtime_device,
+    written_host_program,
+)
 from tg_core.jit_inputs import CaptureSignature, Signature
 from tg_core.jit_results import Results
 from tg_core.jit_variables import Draws
-from tg_core.uop.ops import BufferArg, Ops, UOp
+from tg_core.uop.ops import BufferArg, Ops
 from tg_core.uop.serialize import dump_value, load_value
 
 if TYPE_CHECKING:
     from tg_core.jit import Captured
 
 MAGIC = b"tgjit"
-VERSION = 1
+VERSION = 2
 
 
 def dump_captured(captured: Captured) -> bytes:
@@ -49,7 +54,7 @@ def dump_captured(captured: Captured) -> bytes:
     state = {
         "entries": entries,
         "roots": [
-            (r.device, r.size, r.dtype, bytes(r.ensure_allocated().as_memoryview()))
+            (r.device, r.size, r.dtype, bytes(r.ensure_allocated().copyout(bytearray(r.nbytes))))
             for _, r in roots.values()
         ],
         "results": (captured.results.structure, captured.results.placeholders),
@@ -59,7 +64,7 @@ def dump_captured(captured: Captured) -> bytes:
         "draws": (captured.draws.start, captured.draws.blocks),
         "outputs": [BufferArg(0, o.dtype, o.size, o.device) for o in captured.outputs],
         "targets": _targets(replay),
-        "host": _host_program(),
+        "host": _host_programs(captured.replay),
     }
     try:
         payload = dump_value(state)
@@ -96,7 +101,8 @@ def load_captured(data: bytes) -> Captured:
                 "capture it again here"
                 f" (there: {key[:120]}..., here: {here[:120]}...)"
             )
-    _provide_host_program(state.get("host"))
+    for written in state["host"]:
+        provide_host_program(WrittenProgram(*written))
     roots = []
     for device, size, dtype, contents in state["roots"]:
         buffer = Buffer(device, size, dtype)
@@ -144,23 +150,13 @@ def _targets(replay: Replay) -> dict[str, str]:
     return found
 
 
-def _host_program() -> tuple[Any, ...] | None:
-    """Return the program that runs batches: what it was compiled from and for, and its PROGRAM."""
-    body = host_program()
+def _host_programs(replay: Replay) -> list[tuple[Any, ...]]:
+    """Return the programs that run batches: what each was compiled from and for, and its PROGRAM.
+
+    Without a device for host programs nothing was batched.
+    """
     try:
-        target = Device[runtime_device()].renderer.key
+        runtime_device()
     except DeviceError:
-        # without a device for host programs nothing was batched
-        return None
-    program = compiled_host_program(body)
-    return body.key, target, UOp(Ops.PROGRAM, program.src[2:], program.arg)
-
-
-def _provide_host_program(written: tuple[Any, ...] | None) -> None:
-    if written is None:
-        return
-    key, target, program = written
-    body = host_program()
-    if body.key == key:
-        parts = (body, UOp(Ops.NOOP), *program.src)
-        provide_host_program(body, target, UOp(Ops.PROGRAM, parts, program.arg))
+        return []
+    return [tuple(written_host_program(body)) for body in replay.host_programs()]

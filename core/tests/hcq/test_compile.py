@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from tg_core.config import Context
-from tg_core.device import Device
 from tg_core.errors import DeviceError, DeviceNotFound
 from tg_core.hcq.compile import (
     compiled_host_program,
     load_host_program,
     provide_host_program,
     runtime_device,
+    written_host_program,
 )
 from tg_core.hcq.encode import host_program
-from tg_core.uop.ops import KernelInfo, UOp
+from tg_core.uop.ops import KernelInfo, Ops, UOp
 
 
 def test_there_is_one_host_program_for_all_batches() -> None:
@@ -25,10 +25,20 @@ def test_checked_accesses_do_not_concern_tables() -> None:
 
 
 def test_a_provided_program_takes_the_place_of_compiling() -> None:
-    program = compiled_host_program(host_program())
+    written = written_host_program(host_program())
     other = UOp.sink(*host_program().src, arg=KernelInfo("provided", ()))
-    provide_host_program(other, Device["CPU"].renderer.key, program)
-    assert compiled_host_program(other) is program
+    provide_host_program(written._replace(key=other.key))
+    program = compiled_host_program(other)
+    assert program.src[2:] == compiled_host_program(host_program()).src[2:]
+    assert program.src[1].op is Ops.NOOP
+    assert load_host_program(other) is not load_host_program(host_program())
+
+
+def test_a_program_for_another_target_is_never_taken() -> None:
+    written = written_host_program(host_program())
+    other = UOp.sink(*host_program().src, arg=KernelInfo("elsewhere", ()))
+    provide_host_program(written._replace(key=other.key, target="another machine"))
+    assert compiled_host_program(other).src[1].op is Ops.LINEAR
 
 
 def test_the_runtime_device_runs_native_functions() -> None:

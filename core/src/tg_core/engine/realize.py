@@ -37,7 +37,7 @@ class LinkedLinear:
         self.linear, self.parameters = parametrize([(compiled, _GIVEN, _declared)])
         # Calls for hardware queues go there in batches from the first run on.
         first = batch(self.linear, len(self.linear.src) + 1)
-        self.steps: list[Step] = [step_of(call, {}) for call in first.src]
+        self.steps: list[Step] = [step_of(call, {}, once=True) for call in first.src]
         self.runs = 0
 
     def start(self, arguments: Sequence[Buffer | int]) -> Run:

@@ -10,10 +10,10 @@ from tg_core.device import Buffer, buffer_of
 from tg_core.dtype import dtypes
 from tg_core.engine.compile_calls import compile_calls
 from tg_core.engine.run import Run
-from tg_core.engine.steps import BatchStep, Step, is_seen, step_of
+from tg_core.engine.steps import BatchStep, QueueStep, Step, is_seen, step_of
 from tg_core.engine.written import written_slots
 from tg_core.errors import JitError
-from tg_core.hcq import base_of, batch, parametrize
+from tg_core.hcq import base_of, batch, host_program, parametrize
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
@@ -103,6 +103,12 @@ class Replay:
     def compiled(self) -> Replay:
         """Return the replay with every kernel in compiled form, which needs no compiler to run."""
         return Replay([(compile_calls(linear), arguments) for linear, arguments in self.entries])
+
+    def host_programs(self) -> list[UOp]:
+        """Return what the host programs of a run are compiled from."""
+        linked = self._linked or self.link()
+        queues = [step.linked.body for step in linked.steps if isinstance(step, QueueStep)]
+        return list(dict.fromkeys([host_program(), *queues]))
 
     def written(self) -> tuple[set[int], list[Buffer]]:
         """Return the slots and the fixed storage that a run writes."""

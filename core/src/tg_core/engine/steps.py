@@ -17,7 +17,6 @@ from tg_core.engine.interrupts import InterruptsDelayed
 from tg_core.engine.report import kernel_rates, report_copy, report_kernel
 from tg_core.hcq import (
     LaunchSize,
-    LinkedSubmits,
     NativeKernel,
     batch,
     call_device,
@@ -25,7 +24,6 @@ from tg_core.hcq import (
     is_host_call,
     is_queue_batch,
     link_batch,
-    link_submits,
     load_program,
     parse_argument,
     resolve,
@@ -36,7 +34,7 @@ from tg_core.uop.ops import Ops, UOp
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tg_core.hcq import Marks
+    from tg_core.hcq import LinkedSubmits, Marks
     from tg_core.uop.ops import ProgramInfo, sint
 
 
@@ -125,6 +123,10 @@ class CopyStep:
             report_copy(destination, source, seconds)
 
 
+LARGE_BATCH = 64
+"""Calls for hardware queues whose memory is worth borrowing while they run for the first time."""
+
+
 def is_seen() -> bool:
     """Tell whether every launch is to be made by itself, because someone looks at it."""
     return DEBUG.value >= 2 or PROFILE.value > 0 or JIT.value == 2
@@ -161,26 +163,32 @@ class QueueStep:
     Args:
         call: a batch of queue calls.
         fixed: storage that is the same at every run, by slot.
+        once: it is likely to run once. A large batch borrows its memory then, until it runs again.
     """
 
-    def __init__(self, call: UOp, fixed: Mapping[int, Buffer]) -> None:
+    def __init__(self, call: UOp, fixed: Mapping[int, Buffer], once: bool = False) -> None:
         self.call, self.fixed = call, fixed
-        self.linked = link_submits(call, fixed)
+        self._borrowed = once and len(call.src[0].src) >= LARGE_BATCH
+        self.linked = _link_submits(call, fixed, once=self._borrowed)
+        self.runs = 0
         self.slots = [parameter.arg.slot for parameter in call.src[1:]]
         self._singles: list[QueueStep] | None = None
         self._timed: LinkedSubmits | None = None
 
     def run(self, arguments: Arguments, marks: Marks) -> list[tuple[Step, Arguments]] | None:
         """Give everything to the queues."""
-        calls = self.call.src[0].src
+        several = len(self.call.src[0].src) > 1
+        if self._borrowed and self.runs:
+            self.linked, self._borrowed = _link_submits(self.call, self.fixed), False
+        self.runs += 1
         with InterruptsDelayed():
-            if len(calls) > 1:
-                if is_seen() or not self.linked.run(arguments):
-                    # one by one also where storage overlaps, from which the order then follows
+            if several and (DEBUG.value >= 2 or JIT.value == 2):
+                return self._singly(arguments)
+            timed = DEBUG.value >= 2 or PROFILE.value > 0
+            if not (self._run_timed(arguments) if timed else self.linked.run(arguments)):
+                if several:
+                    # where storage overlaps, the order of calls follows from that
                     return self._singly(arguments)
-            elif DEBUG.value >= 2 or PROFILE.value > 0:
-                self._run_timed(arguments)
-            elif not self.linked.run(arguments):
                 self._run_aliased(arguments)
             marks.append(None)
         return None
@@ -200,20 +208,28 @@ class QueueStep:
         """Make one call on storage of which parts overlap, or which the queue cannot reach."""
         fixed = {slot: a for slot in self.slots if isinstance(a := arguments[slot], Buffer)}
         (call,) = self.call.src[0].src
-        if not link_submits(self.call, fixed).run(arguments) and call.src[0].op is Ops.COPY:
+        if not _link_submits(self.call, fixed).run(arguments) and call.src[0].op is Ops.COPY:
             # The queue cannot reach one end: the copy goes by the host.
             CopyStep(call).run([arguments[slot] for slot in self.slots], [])
 
-    def _run_timed(self, arguments: Arguments) -> None:
+    def _run_timed(self, arguments: Arguments) -> bool:
+        """Run and report every call; returns False if nothing could be done."""
         if self._timed is None:
-            self._timed = link_submits(self.call, self.fixed, timed=True)
-        started = time.perf_counter()
+            self._timed = _link_submits(self.call, self.fixed, timed=True)
         if not self._timed.run(arguments, wait=True):
-            self._run_aliased(arguments)
-            return
-        ((begin, end),) = self._timed.times()
-        (call,) = self.call.src[0].src
-        _report(call, end - begin, started, [arguments[slot] for slot in self.slots])
+            return False
+        own = [arguments[slot] for slot in self.slots]
+        calls = self.call.src[0].src
+        for call, (begin, end) in zip(calls, self._timed.host_times(), strict=True):
+            _report(call, end - begin, begin, own)
+        return True
+
+
+def _link_submits(call: UOp, fixed: Mapping[int, Buffer], **how: bool) -> LinkedSubmits:
+    # most processes have no queues
+    from tg_core.hcq import link_submits
+
+    return link_submits(call, fixed, **how)
 
 
 def _report(call: UOp, seconds: float, started: float, arguments: Arguments) -> None:
@@ -241,15 +257,16 @@ Arguments: TypeAlias = "Sequence[Buffer | int]"
 Step: TypeAlias = KernelStep | CopyStep | BatchStep | QueueStep
 
 
-def step_of(call: UOp, fixed: Mapping[int, Buffer]) -> Step:
+def step_of(call: UOp, fixed: Mapping[int, Buffer], once: bool = False) -> Step:
     """Link one call of a compiled LINEAR.
 
     Args:
         call: a batch, or the call of a program or copy.
         fixed: storage that is the same at every run, by slot.
+        once: it is likely to run once.
     """
     if is_queue_batch(call):
-        return QueueStep(call, fixed)
+        return QueueStep(call, fixed, once)
     if is_batch(call):
         return BatchStep(call, fixed)
     return CopyStep(call) if call.src[0].op is Ops.COPY else KernelStep(call)

@@ -3,8 +3,9 @@
 | stage | file |
 |---|---|
 | storage becomes parameters | `parametrize` |
-| which calls a hardware queue takes | `enqueue` |
+| which calls a hardware queue takes | `enqueue`, `queue_choice` |
 | runs of calls become batches | `batch` |
+| copies that no queue can make at once go in pieces | `staging`, `host_copies` |
 | what a call must come after | `dependencies` |
 | a batch of queue calls becomes operations of queues | `submits` |
 | a batch becomes words and a host program | `encode` |
@@ -15,7 +16,13 @@
 
 from tg_core.hcq.arguments import Argument, base_of, call_device, parse_argument, resolve
 from tg_core.hcq.batch import batch, is_batch, is_host_call, is_queue_batch
-from tg_core.hcq.compile import compiled_host_program, provide_host_program, runtime_device
+from tg_core.hcq.compile import (
+    WrittenProgram,
+    compiled_host_program,
+    provide_host_program,
+    runtime_device,
+    written_host_program,
+)
 from tg_core.hcq.dependencies import DependencyTracker, Range
 from tg_core.hcq.encode import host_program
 from tg_core.hcq.enqueue import QueueName, queue_of
@@ -41,6 +48,7 @@ __all__ = [
     "QueueName",
     "Range",
     "Submits",
+    "WrittenProgram",
     "base_of",
     "batch",
     "call_device",
@@ -59,4 +67,5 @@ __all__ = [
     "resolve",
     "runtime_device",
     "schedule_submits",
+    "written_host_program",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tg_core.codegen import compile_program
 from tg_core.config import HCQ_RUNTIME_DEV, Context
@@ -10,14 +10,17 @@ from tg_core.device import Device
 from tg_core.errors import DeviceError
 from tg_core.hcq.programs import load_program
 from tg_core.plugins import Capability
+from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
     from tg_core.device import Program
-    from tg_core.uop.ops import UOp
 
 _NEEDED = (Capability.PROGRAMS, Capability.HOST_CALL, Capability.HOST_VISIBLE)
 
 _compiled: dict[tuple[UOp, str], UOp] = {}
+
+_written: dict[tuple[bytes, str], UOp] = {}
+"""Host programs out of files, by the key of their body, which is not known before it is made."""
 
 
 def runtime_device() -> str:
@@ -52,6 +55,11 @@ def compiled_host_program(body: UOp) -> UOp:
     key = body, _target()
     found = _compiled.get(key)
     if found is None:
+        written = _written.get((body.key, key[1]))
+        if written is not None:
+            parts = (body, UOp(Ops.NOOP), *written.src)
+            found = _compiled[key] = UOp(Ops.PROGRAM, parts, written.arg)
+    if found is None:
         # positions come from tables that core itself has written, which no check can see
         with Context(CHECK_OOB=0):
             found = compile_program(body, Device[runtime_device()].renderer)
@@ -59,15 +67,33 @@ def compiled_host_program(body: UOp) -> UOp:
     return found
 
 
-def provide_host_program(body: UOp, target: str, program: UOp) -> None:
-    """Take a host program from a file, so that running what else the file holds needs no compiler.
+class WrittenProgram(NamedTuple):
+    """A host program for a file."""
 
-    Args:
-        body: what it was compiled from.
-        target: the key of the renderer it was compiled with.
-        program: its PROGRAM.
+    key: bytes
+    """Of the body that it was compiled from."""
+    target: str
+    """The key of the renderer that it was compiled with."""
+    program: UOp
+    """PROGRAM of SOURCE and BINARY."""
+
+
+def written_host_program(body: UOp) -> WrittenProgram:
+    """Return a host program for a file.
+
+    Raises:
+        DeviceError: the runtime device cannot run host programs.
+        CompileError: the runtime device's renderer does not take it.
     """
-    _compiled.setdefault((body, target), program)
+    program = compiled_host_program(body)
+    return WrittenProgram(body.key, _target(), UOp(Ops.PROGRAM, program.src[2:], program.arg))
+
+
+def provide_host_program(written: WrittenProgram) -> None:
+    """Take a host program from a file, so that running what else the file holds needs no compiler.
+    One that nothing here is compiled from is never looked at.
+    """
+    _written[written.key, written.target] = written.program
 
 
 def load_host_program(body: UOp) -> Program:

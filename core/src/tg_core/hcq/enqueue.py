@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg_core.device import Device
-from tg_core.device.queues.allocator import HCQAllocator
-from tg_core.device.queues.compiled import HCQCompiled
 from tg_core.hcq.arguments import base_of, call_device
 from tg_core.plugins import Capability
 from tg_core.uop.ops import Ops
 
 if TYPE_CHECKING:
+    from tg_core.device.queues.compiled import HCQCompiled
     from tg_core.uop.ops import UOp
 
 __all__ = [
@@ -97,21 +96,30 @@ def _copies(name: str) -> bool:
     return Capability.COPY_QUEUE in Device[name].capabilities
 
 
-def _maps_host(name: str) -> bool:
+def _with_queues(name: str) -> HCQCompiled | None:
+    """Return a device that has queues, None if it has none."""
     device = Device[name]
-    if not isinstance(device, HCQCompiled):
-        return False
-    return type(device.hcq_allocator).map_host is not HCQAllocator.map_host
+    if Capability.QUEUES not in device.capabilities:
+        return None
+    # most processes have no queues, and need not know the class
+    from tg_core.device.queues.compiled import HCQCompiled
+
+    return device if isinstance(device, HCQCompiled) else None
+
+
+def _maps_host(name: str) -> bool:
+    device = _with_queues(name)
+    return device is not None and device.hcq_allocator.maps_host
 
 
 def _reaches(name: str, storage: UOp) -> bool:
     """Tell whether a device with queues can be shown storage."""
     if not isinstance(storage.device, str):
         return False
-    device, other = Device[name], Device[storage.device]
-    if device.type == other.type or is_host_memory(storage.device):
+    if Device[name].type == Device[storage.device].type or is_host_memory(storage.device):
         return True
-    if not isinstance(device, HCQCompiled) or not isinstance(other, HCQCompiled):
+    device, other = _with_queues(name), _with_queues(storage.device)
+    if device is None or other is None:
         return False
     return storage.tag == (STAGING,) or device.reaches(other)
 

@@ -172,6 +172,7 @@ class _Linker:
         self.kept.append(memory)
         return LinkedSubmits(
             program=load_host_program(self.template.body),
+            body=self.template.body,
             arguments=arguments,
             first_input=self.layout.values,
             inputs=self.inputs,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tg_core.device import Program
     from tg_core.hcq.submits import Submits, Timed
+    from tg_core.uop.ops import UOp
 
 __all__ = ["DeviceStorageInput", "LinkedSubmits", "QueueInput", "submitting"]
 
@@ -67,6 +68,7 @@ class LinkedSubmits(Dependent):
 
     Args:
         program: the host program.
+        body: what it was compiled from.
         arguments: of the host program; first the table of inputs.
         first_input: position of the first input in the table.
         inputs: what comes with each run, in the order of the table.
@@ -81,6 +83,7 @@ class LinkedSubmits(Dependent):
     def __init__(
         self,
         program: Program,
+        body: UOp,
         arguments: Sequence[Buffer],
         first_input: int,
         inputs: Sequence[QueueInput],
@@ -92,6 +95,7 @@ class LinkedSubmits(Dependent):
         kept: object,
     ) -> None:
         self._program, self._arguments, self._kept = program, tuple(arguments), kept
+        self.body = body
         self._memory = (self._arguments, commands, slots, kept)
         self._opaques = [buffer.opaque for buffer in arguments]
         self._table = arguments[0].as_memoryview()

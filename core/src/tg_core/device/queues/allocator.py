@@ -110,6 +110,11 @@ class HCQAllocator(Allocator):
         self.device.host_access(opaque, data.nbytes, False)
         data[:] = opaque.host_bytes()[: data.nbytes]
 
+    @property
+    def maps_host(self) -> bool:
+        """Whether the backend can make memory of this process reachable at all."""
+        return type(self).map_host is not HCQAllocator.map_host
+
     @staticmethod
     def _staging() -> Any:
         # Staging gives batches to queues, and those are made a layer above, which knows this one.
