@@ -44,7 +44,7 @@ def waits() -> str:
 def orders() -> str:
     """Return how the random graphs went."""
     found = report("orders")
-    graphs, each = found["thorough"]["graphs"], found["thorough"]["orders of each"]
+    graphs, each = found["thorough"]["graphs"], found["thorough"]["orders"]
     return (
         f"In the committed run, {graphs} graphs in {each} orders each: {found['failed']} failures "
         "(`reports/orders.json`)."

@@ -10,6 +10,7 @@ import pytest
 
 from tg_conformance.expected import FILE_NAME, ExpectedFailures, misuse, read_expected
 from tg_conformance.target import choose_target, declared_features
+from tg_conformance.thorough import thorough_amount
 from tg_conformance.verdict import Case, Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class Judge:
             f"{name} is required and not declared" for name in required if name not in features
         )
         cases = tuple(sorted(self.cases.values(), key=_by_level))
-        thorough = bool(self.config.getoption("--tg-thorough"))
+        thorough = thorough_amount() if self.config.getoption("--tg-thorough") else None
         return Verdict(self.device, interface, cases, features, thorough, problems)
 
     def _expected_path(self, catalog: Catalog) -> Path | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tg_conformance.levels import FEATURES, LEVELS, Level
+
+if TYPE_CHECKING:
+    from tg_conformance.thorough import Amount
 
 __all__ = ["Case", "LevelResult", "Outcome", "Verdict"]
 
@@ -58,8 +61,8 @@ class Verdict:
     interface: str | None
     cases: tuple[Case, ...]
     declared: frozenset[str] = field(default_factory=frozenset)
-    thorough: bool = False
-    """Whether thousands of random graphs were tried."""
+    thorough: Amount | None = None
+    """How many random graphs were tried, in a thorough run."""
     problems: tuple[str, ...] = ()
     """What is wrong beside the tests: a required capability that is not declared."""
 

@@ -63,6 +63,8 @@ class RefExecutor(EmulatedQueue):
             self.races.join(self.name, self.races.snapshot())
 
     def ready(self) -> bool:
+        if self.read == self.pushed and self.indirect is None:
+            return False
         packet = self._peek()
         if packet is None:
             return False

@@ -8,6 +8,7 @@ import pytest
 
 from tg_conformance.suite.graphs import Graphs, check_contents, expected
 from tg_conformance.suite.queues import batch_of, opened, peers, reseed
+from tg_conformance.thorough import SLICE, Amount, thorough_amount
 from tg_core.hcq import QueueName, link_queues, link_submits
 from tg_core.hcq.queue_choice import QueueChoice
 
@@ -15,10 +16,6 @@ pytestmark = [pytest.mark.tg_level(3), pytest.mark.tg_needs("QUEUES")]
 
 GROUPS = 8
 """Tests that the graphs are spread over."""
-FEW, MANY = 16, 2000
-"""Graphs, and those of a thorough run."""
-SCHEDULES = {FEW: 6, MANY: 100}
-"""Orders that each is run in."""
 
 
 @pytest.fixture
@@ -28,20 +25,20 @@ def graphs(tg_device: str) -> Graphs:
 
 
 @pytest.fixture
-def count(pytestconfig: pytest.Config) -> int:
-    """How many graphs are to be tried."""
-    return MANY if pytestconfig.getoption("--tg-thorough") else FEW
+def amount(pytestconfig: pytest.Config) -> Amount:
+    """How many graphs are to be tried, in how many orders."""
+    return thorough_amount() if pytestconfig.getoption("--tg-thorough") else SLICE
 
 
 @pytest.mark.tg_core
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_random_graphs(tg_device: str, graphs: Graphs, count: int, group: int) -> None:
+def test_random_graphs(tg_device: str, graphs: Graphs, amount: Amount, group: int) -> None:
     """A batch gives what its operations give one after the other, whichever queue is ahead."""
-    for seed in range(group, count, GROUPS):
+    for seed in range(group, amount.graphs, GROUPS):
         graph, start = graphs.draw(seed, 8 + seed % 9), graphs.start(seed)
         buffers, wanted = graphs.buffers(start), start
         linked = link_submits(batch_of(graphs.calls(graph)), {})
-        for schedule in range(SCHEDULES[count]):
+        for schedule in range(amount.orders):
             reseed(tg_device, schedule)
             linked.run(buffers)
             wanted = expected(graph, wanted)
