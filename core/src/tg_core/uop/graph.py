@@ -33,22 +33,38 @@ def toposort(
             them.
         enter_calls: visit the bodies of CALLs, which are graphs of their own, too.
     """
-    order: dict[UOp, None] = {}
-    stack = list(roots)[::-1]
-    while stack:
-        node = stack[-1]
-        if node in order:
-            stack.pop()
+    order: list[UOp] = []
+    seen: set[UOp] = set()
+    plain = gate is None and enter_calls
+    for root in roots:
+        if root in seen:
             continue
-        if gate is None or gate(node):
-            sources = node.src if enter_calls or not has_own_body(node) else node.src[1:]
-            pending = [s for s in sources if s not in order]
-            if pending:
-                stack.extend(pending[::-1])
-                continue
-        order[node] = None
-        stack.pop()
-    return list(order)
+        seen.add(root)
+        # the nodes that are open, and of each what is left of its sources
+        path = [root]
+        left = [iter(root.src if plain else _visited(root, gate, enter_calls))]
+        while path:
+            for node in left[-1]:
+                if node in seen:
+                    continue
+                seen.add(node)
+                sources = node.src if plain else _visited(node, gate, enter_calls)
+                if sources:
+                    path.append(node)
+                    left.append(iter(sources))
+                    break
+                order.append(node)
+            else:
+                left.pop()
+                order.append(path.pop())
+    return order
+
+
+def _visited(node: UOp, gate: Callable[[UOp], bool] | None, enter_calls: bool) -> tuple[UOp, ...]:
+    """Return the sources of a node that a walk visits."""
+    if gate is not None and not gate(node):
+        return ()
+    return node.src if enter_calls or not has_own_body(node) else node.src[1:]
 
 
 def with_sources(node: UOp, done: Mapping[UOp, UOp], enter_calls: bool = False) -> UOp:
