@@ -7,6 +7,7 @@ Types do not reach each other's memory, only memory of the host. A packet is a h
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import sys
 from collections.abc import Iterator
@@ -111,6 +112,10 @@ class ToyDevice(HCQCompiled):
         MACHINE.look()
         self._host("copyin" if write else "copyout", buffer.host_address, nbytes, write)
 
+    def host_memory_access(self, address: int, nbytes: int, write: bool, what: str) -> None:
+        MACHINE.look()
+        self._host(what, address, nbytes, write)
+
     def host_acquire(self) -> None:
         MACHINE.races.acquire("host", self.timeline.buffer.opaque.host_address)
 
@@ -166,6 +171,7 @@ class ToyAllocator(HCQAllocator):
 
     def unmap_host(self, address: int, nbytes: int) -> None:
         self.device.space.unmap(address)
+        MACHINE.races.forget(address, nbytes)
 
 
 class ToyQueue(HWQueue):
@@ -400,3 +406,5 @@ def toys() -> Iterator[None]:
         programs._programs.clear()
         link_queues._templates.clear()
         realize._linked.clear()
+        # what is left is in cycles, and later tests count memory
+        gc.collect()

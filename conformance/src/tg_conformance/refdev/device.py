@@ -106,6 +106,10 @@ class RefDevice(HCQCompiled):
         self.machine.look()
         self._host("copyin" if write else "copyout", start, nbytes, write)
 
+    def host_memory_access(self, address: int, nbytes: int, write: bool, what: str) -> None:
+        self.machine.look()
+        self._host(what, address, nbytes, write)
+
     def host_acquire(self) -> None:
         with self.machine.lock:
             self.machine.races.acquire("host", self.timeline.buffer.opaque.meta)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tg_core.device.api import BufferOptions, Compiled
 from tg_core.device.registry import Device
+from tg_core.device.shown_memory import SHOWN, note_host_access
 from tg_core.dtype import DType, to_numpy
 from tg_core.errors import DeviceError, DTypeError, ShapeError
 
@@ -173,6 +174,8 @@ class Buffer:
         view = memoryview(data).cast("B")
         self._check_length(view.nbytes, "copyin")
         self.ensure_allocated()
+        if SHOWN:
+            note_host_access(self, True, "copyin")
         if view.nbytes:
             self.compiled.allocator.copyin(self.opaque, view)
         return self
@@ -188,6 +191,8 @@ class Buffer:
         self._check_length(view.nbytes, "copyout")
         if view.readonly:
             raise DeviceError(f"copyout on {self.device}: the target is read-only")
+        if SHOWN:
+            note_host_access(self, False, "copyout")
         if view.nbytes:
             self.compiled.allocator.copyout(view, self.opaque)
         return view

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tg_core.config import DEBUG, JIT, PROFILE
 from tg_core.device import Buffer, Device, GlobalCounters, copy_buffer
+from tg_core.device.shown_memory import SHOWN, note_host_access
 from tg_core.engine.interrupts import InterruptsDelayed
 from tg_core.engine.report import kernel_rates, report_copy, report_kernel
 from tg_core.hcq import (
@@ -68,6 +69,9 @@ class KernelStep:
     def run(self, arguments: Arguments, marks: Marks) -> None:
         """Launch, and report if asked to."""
         buffers = [resolve(a, arguments).ensure_allocated() for a in self.buffers]
+        if SHOWN:
+            for slot, buffer in zip(self.info.params, buffers, strict=True):
+                note_host_access(buffer, slot in self.info.outs, f"kernel {self.info.name}")
         values: tuple[Any, ...] = tuple([arguments[slot] for slot in self.slots])
         global_size: Any = self.info.global_size
         local_size: Any = self.info.local_size

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg_core.device import Buffer, Device, GlobalCounters
+from tg_core.device.shown_memory import SHOWN
 from tg_core.dtype import dtypes
 from tg_core.hcq.native import NativeCall
 
@@ -110,12 +111,14 @@ class LinkedBatch:
             marks: get one more in the moment all calls are made.
 
         Returns:
-            False when another thread, or a function that interrupted this one, is using the table;
-            nothing was done then.
+            False when another thread, or a function that interrupted this one, is using the table,
+            or when devices must be told what each call touches; nothing was done then.
 
         Raises:
             OutOfMemory: no room for storage that is allocated at its first use; nothing was run.
         """
+        if SHOWN:
+            return False
         taken: list[bool] = []
         try:
             # in one instruction: an interrupt between two would leave the lock taken for good

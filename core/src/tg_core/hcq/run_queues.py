@@ -12,6 +12,7 @@ from tg_core.device import Buffer, Device, GlobalCounters
 from tg_core.device.queues.compiled import WAIT_SECONDS, HCQCompiled, Patience
 from tg_core.device.queues.memory import HCQBuffer
 from tg_core.device.queues.timeline import Dependent
+from tg_core.device.shown_memory import hide_memory, show_memory
 from tg_core.errors import DeviceError
 from tg_core.hcq.run import SizeInput, ValueInput
 from tg_core.hcq.submits import SLOT
@@ -157,6 +158,7 @@ class LinkedSubmits(Dependent):
                     self._compare_clocks(given)
             finally:
                 for device, place, nbytes in mapped:
+                    hide_memory(device, place, nbytes)
                     device.hcq_allocator.unmap_host(place, nbytes)
         GlobalCounters.kernel_count += self.counts
         GlobalCounters.flops += self._work[0]
@@ -268,6 +270,7 @@ def _map_host(
     except DeviceError as error:
         raise CannotMap from error
     mapped.append((device, place, nbytes))
+    show_memory(device, place, nbytes)
     return start + buffer.offset
 
 

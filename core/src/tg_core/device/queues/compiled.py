@@ -255,6 +255,11 @@ class HCQCompiled(Compiled):
     def host_access(self, buffer: HCQBuffer, nbytes: int, write: bool) -> None:
         """Take note that the host reads or writes memory; for emulators that look for races."""
 
+    def host_memory_access(self, address: int, nbytes: int, write: bool, what: str) -> None:
+        """Take note that a kernel or copy of the host touches its own memory while that is shown to
+        this device; for emulators that look for races.
+        """
+
     def submission(self) -> AbstractContextManager[object]:
         """Return what is entered around a call of a host program; for emulators, which must not
         advance before they have taken note of what it did.
