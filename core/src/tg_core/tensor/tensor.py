@@ -184,7 +184,7 @@ class Tensor(
             raise DTypeError(f"index: expected an integer tensor, found {self.dtype.name}")
         return int(self.item())
 
-    def __iter__(self) -> Iterator[Self]:
+    def __iter__(self) -> Iterator[Tensor]:
         for position in range(len(self)):
             yield self[position]
 
