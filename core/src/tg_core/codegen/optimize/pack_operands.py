@@ -201,7 +201,8 @@ class _Packer:
             effects.append(effect)
             wide.extend([last] if known_size(last) >= self.plan.lanes else [])
         packed = UOp(Ops.SINK, tuple(effects), sink.arg, sink.tag)
-        packed = graph_rewrite(packed, symbolic, name="pack operands")
+        if not wide:
+            return graph_rewrite(packed, symbolic, name="pack operands")
         lanes = self.plan.lanes
         return apply_opts(packed, tuple(Opt(OptKind.VECTOR, r.arg[:-1], lanes) for r in wide))
 
