@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, EntryPoints
-
 import pytest
 
+from tg_core.plugins import discovery
 from tg_core.plugins.discovery import blocks, find_plugins
+from tg_core.plugins.metadata import InstalledPoint
 from tg_core.plugins.records import PluginSource
 
 BUILTIN = "tg_core.device.builtin"
 
 
 def test_core_is_found_once_installed_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    for points in ([], [EntryPoint("builtin", BUILTIN, "tg_core")]):
-
-        def entry_points(group: str, found: list[EntryPoint] = points) -> EntryPoints:
-            assert group == "tg_core"
-            return EntryPoints(found)
-
-        monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
+    for points in ([], [InstalledPoint("tg-core", "1", "builtin", BUILTIN)]):
+        monkeypatch.setattr(discovery, "installed_points", {"tg_core": points}.__getitem__)
         sources = find_plugins(BUILTIN)
         assert [(source.module, source.builtin) for source in sources] == [(BUILTIN, True)]
 

@@ -13,7 +13,7 @@ from tg_core.callify import callify
 from tg_core.config import Context
 from tg_core.device import buffer_of, new_buffer_uop
 from tg_core.dtype import dtypes, to_numpy
-from tg_core.schedule import schedule_body
+from tg_core.schedule import make_schedule, schedule_body
 from tg_core.schedule.indexing import greatest_numel, storage_view
 from tg_core.uop.ops import Ops, UOp
 
@@ -63,9 +63,10 @@ def test_matmul_with_bias_and_relu_is_one_kernel(device):
 @pytest.fixture
 def row_kernels(monkeypatch):
     """Schedule as for a device whose loops run in order."""
-    module = sys.modules["tg_core.schedule.schedule"]
-    monkeypatch.setattr(module, "_has_row_kernels", lambda device: True)
-    monkeypatch.setattr(module, "_cache", {})
+    schedule = sys.modules["tg_core.schedule.schedule"]
+    for module in (schedule, make_schedule):
+        monkeypatch.setattr(module, "has_row_kernels", lambda device: True)
+    monkeypatch.setattr(schedule, "_cache", {})
 
 
 def test_softmax_row_is_one_kernel_without_a_grid(row_kernels):

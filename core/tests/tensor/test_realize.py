@@ -86,8 +86,8 @@ def test_threads_read_one_pending_tensor() -> None:
 
 
 POINTS = [
-    ("schedule", "tg_core.schedule.schedule", "order_kernels"),
-    ("lowering", "tg_core.codegen.compile", "run_pipeline"),
+    ("schedule", "tg_core.schedule.make_schedule", "order_kernels"),
+    ("lowering", "tg_core.codegen.pipeline", "run_pipeline"),
     ("compilation", "tg_core.codegen.compile", "_finish"),
     ("loading", "tg_core.engine.steps", "load_program"),
 ]

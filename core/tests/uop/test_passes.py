@@ -145,7 +145,7 @@ def check(stage: str, message: str, run: Callable[[], object]) -> None:
 def test_scheduling(
     monkeypatch: pytest.MonkeyPatch, stage: str, function: str, fault: Fault, message: str
 ) -> None:
-    module = importlib.import_module("tg_core.schedule.schedule")
+    module = importlib.import_module("tg_core.schedule.make_schedule")
     healthy = getattr(module, function)
 
     def planted(*arguments: object) -> UOp:

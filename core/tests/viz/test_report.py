@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tg_core
-from tg_core.codegen import pipeline
+from tg_core.codegen.pipeline import pipeline
 from tg_core.config import Context
 from tg_core.tensor import Tensor
 from tg_core.viz.report import Report, build_report

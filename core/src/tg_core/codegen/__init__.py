@@ -3,14 +3,22 @@
 Input: a kernel SINK (`docs/ir.md`, A kernel) and a renderer. Output: PROGRAM.
 """
 
+from typing import TYPE_CHECKING
+
 from tg_core.codegen.compile import (
     clear_compiled,
     compile_program,
     compile_programs,
     lower_kernel,
 )
-from tg_core.codegen.optimize import Opt, OptKind
-from tg_core.codegen.pipeline import pipeline
+from tg_core.support.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from tg_core.codegen.optimize import Opt, OptKind
+
+__getattr__ = lazy_names(
+    __name__, {"Opt": "tg_core.codegen.optimize", "OptKind": "tg_core.codegen.optimize"}
+)
 
 __all__ = [
     "Opt",
@@ -19,5 +27,4 @@ __all__ = [
     "compile_program",
     "compile_programs",
     "lower_kernel",
-    "pipeline",
 ]

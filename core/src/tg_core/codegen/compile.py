@@ -5,12 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from tg_core.codegen.describe_program import describe_program, name_kernel
 from tg_core.codegen.disk_programs import load_compiled, store_compiled
-from tg_core.codegen.estimate_work import estimate_work
 from tg_core.codegen.normalize_kernel import normalize_kernel
-from tg_core.codegen.pipeline import run_pipeline
-from tg_core.codegen.show_program import assembly_of, show_program
 from tg_core.config import DEBUG, codegen_state
 from tg_core.support.trace import span
 from tg_core.uop.ops import Ops, UOp
@@ -39,6 +35,11 @@ def lower_kernel(sink: UOp, renderer: Renderer) -> UOp:
     Raises:
         CompileError: the kernel cannot be lowered for this target.
     """
+    # only a process that compiles loads the passes
+    from tg_core.codegen.describe_program import describe_program, name_kernel
+    from tg_core.codegen.estimate_work import estimate_work
+    from tg_core.codegen.pipeline import run_pipeline
+
     normal = normalize_kernel(sink)
     linear = run_pipeline(normal, renderer)
     info = describe_program(linear, name_kernel(normal), estimate_work(normal))
@@ -101,6 +102,9 @@ class _Wanted:
 
     def start(self) -> None:
         """Lower the kernel and print its source."""
+        from tg_core.codegen.describe_program import name_kernel
+        from tg_core.codegen.show_program import assembly_of
+
         self.name = name_kernel(self.normal)
         with span(self.name, "compile"), recorded_section("kernel", self.name) as section:
             self.lowered = lower_kernel(self.normal, self.renderer)
@@ -127,6 +131,8 @@ def _finish(one: _Wanted, binary: bytes | None = None) -> None:
 def _keep(one: _Wanted, program: UOp) -> None:
     _compiled[one.key] = program
     if DEBUG.value >= 3:
+        from tg_core.codegen.show_program import show_program
+
         show_program(program, one.renderer, DEBUG.value)
 
 

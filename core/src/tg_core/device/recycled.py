@@ -66,10 +66,7 @@ class Block:
         if getrefcount(self.buffer) != _ALONE + 1 or buffer_of(self.node) is not self.buffer:
             return False
         views = self._views
-        for shape in views:
-            if getrefcount(views[shape]) != _ALONE:
-                return False
-        return True
+        return all(getrefcount(views[shape]) == _ALONE for shape in views)
 
 
 class RecycledStorage:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import difflib
 import sys
 import threading
 import warnings
@@ -178,6 +177,8 @@ class DeviceRegistry:
     def _unknown(self, device_type: str) -> str:
         names = [record.name for record in self._catalog().types()]
         lines = [f"no device type {device_type}; installed: {', '.join(names)}"]
+        import difflib
+
         close = difflib.get_close_matches(device_type, names, n=1)
         hint = pip_hint(device_type)
         if hint is not None and not self._failed_owner(hint):

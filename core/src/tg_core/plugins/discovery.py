@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tg_core.plugins.markers import ENTRY_POINT_GROUP
+from tg_core.plugins.metadata import installed_points, installed_version
 from tg_core.plugins.records import PluginSource
 
 __all__ = ["blocks", "find_plugins"]
@@ -19,28 +20,16 @@ def find_plugins(builtin_module: str) -> list[PluginSource]:
         builtin_module: core's own plugin module, which is always present, also in a source checkout
             that was never installed.
     """
-    # Reading metadata is the slow part of discovery; an import of core must not pay for it.
-    from importlib.metadata import entry_points
-
     found = {_builtin(builtin_module)}
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        distribution = point.dist
-        name = distribution.name if distribution is not None else "unknown"
-        version = distribution.version if distribution is not None else ""
-        if point.module == builtin_module:
-            continue
-        found.add(PluginSource(name, point.name, point.module, version))
+    for point in installed_points(ENTRY_POINT_GROUP):
+        if point.module != builtin_module:
+            found.add(PluginSource(point.distribution, point.name, point.module, point.version))
     return sorted(found)
 
 
 def _builtin(module: str) -> PluginSource:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        core_version = version(CORE_DISTRIBUTION)
-    except PackageNotFoundError:
-        core_version = ""
-    return PluginSource(CORE_DISTRIBUTION, "builtin", module, core_version, builtin=True)
+    version = installed_version(CORE_DISTRIBUTION)
+    return PluginSource(CORE_DISTRIBUTION, "builtin", module, version, builtin=True)
 
 
 def blocks(blocked: str, source: PluginSource) -> bool:

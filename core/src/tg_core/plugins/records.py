@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import ModuleType
+from typing import NamedTuple
 
 from tg_core.plugins.capability import Capability
 from tg_core.plugins.needs import Need
@@ -25,8 +26,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, order=True)
-class PluginSource:
+class PluginSource(NamedTuple):
     """Where a plugin comes from."""
 
     distribution: str
@@ -44,8 +44,7 @@ class PluginSource:
         return f"{self.distribution} {self.version}".strip()
 
 
-@dataclass(frozen=True)
-class DeviceTypeRecord:
+class DeviceTypeRecord(NamedTuple):
     """A device type."""
 
     name: str
@@ -55,16 +54,14 @@ class DeviceTypeRecord:
     needs: tuple[Need, ...]
 
 
-@dataclass(frozen=True)
-class ExtensionRecord:
+class ExtensionRecord(NamedTuple):
     """A promise to add to a device type that another plugin registers."""
 
     device_type: str
     reason: str
 
 
-@dataclass(frozen=True)
-class InterfaceRecord:
+class InterfaceRecord(NamedTuple):
     """A way to reach the devices of a type."""
 
     device_type: str
@@ -73,16 +70,14 @@ class InterfaceRecord:
     emulated: bool
 
 
-@dataclass(frozen=True)
-class AllocatorRecord:
+class AllocatorRecord(NamedTuple):
     """The allocator of a device type."""
 
     device_type: str
     cls: Reference
 
 
-@dataclass(frozen=True)
-class QueueRecord:
+class QueueRecord(NamedTuple):
     """The encoder of one kind of queue of a device type."""
 
     device_type: str
@@ -90,8 +85,7 @@ class QueueRecord:
     cls: Reference
 
 
-@dataclass(frozen=True)
-class RendererRecord:
+class RendererRecord(NamedTuple):
     """A renderer of a device type."""
 
     device_type: str
@@ -99,16 +93,14 @@ class RendererRecord:
     cls: Reference
 
 
-@dataclass(frozen=True)
-class CapabilityRecord:
+class CapabilityRecord(NamedTuple):
     """One capability of a device type."""
 
     device_type: str
     capability: Capability
 
 
-@dataclass(frozen=True)
-class CommandRecord:
+class CommandRecord(NamedTuple):
     """A subcommand of `tg`."""
 
     name: str
@@ -147,8 +139,7 @@ class LoadedPlugin:
         }
 
 
-@dataclass(frozen=True)
-class PluginFailure:
+class PluginFailure(NamedTuple):
     """A plugin that is not in use, and why."""
 
     source: PluginSource

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,6 +84,8 @@ class DiskCache:
         temporary = ""
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            import tempfile
+
             descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
@@ -191,6 +191,8 @@ def clear_cache() -> tuple[int, int]:
     for child in sorted(folder.iterdir()):
         if child.is_dir() and _is_cache(child):
             count, size = folder_size(child)
+            import shutil
+
             shutil.rmtree(child)
             files += count
             nbytes += size

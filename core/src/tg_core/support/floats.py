@@ -19,7 +19,6 @@ The `fnuz` formats have no negative zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -221,6 +220,8 @@ def _fma_double(a: Array, b: Array, c: Array) -> Array:
     result = np.where(calm & nonzero & finite, result, plain)
     wild = np.nonzero(finite & nonzero & ~calm)
     if wild[0].size:
+        from fractions import Fraction
+
         a, b, c = (np.broadcast_to(x, result.shape) for x in (a, b, c))
         for at in zip(*wild, strict=True):
             exact = Fraction(float(a[at])) * Fraction(float(b[at])) + Fraction(float(c[at]))

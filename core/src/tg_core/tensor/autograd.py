@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from tg_core.dtype import dtypes
 from tg_core.errors import GradientError, ShapeError
-from tg_core.tensor.gradient import compute_gradients
 from tg_core.tensor.registry import live_tensors
-from tg_core.tensor.shard_gradient import is_part_of
 from tg_core.uop.mixin.shape_utils import shape_text
 from tg_core.uop.ops import UOp
 
@@ -59,6 +57,10 @@ class AutogradMethods:
                 of the graph of self.
             ShapeError: `gradient` has another shape than self.
         """
+        # most processes take no gradients
+        from tg_core.tensor.gradient import compute_gradients
+        from tg_core.tensor.shard_gradient import is_part_of
+
         seed = self._seed("gradient", gradient)
         nodes = set(self.uop.toposort())
         for position, target in enumerate(targets):
@@ -88,6 +90,9 @@ class AutogradMethods:
             GradientError: self is no scalar and `gradient` is missing.
             ShapeError: `gradient` has another shape than self.
         """
+        from tg_core.tensor.gradient import compute_gradients
+        from tg_core.tensor.shard_gradient import is_part_of
+
         seed = self._seed("backward", gradient)
         nodes = set(self.uop.toposort())
         params = [t for t in live_tensors() if t.is_param and is_part_of(t.uop, nodes)]

@@ -57,7 +57,7 @@ class CreationMethods:
         """
         from tg_core.device import new_buffer_uop
         from tg_core.schedule.indexing import greatest_numel, storage_view
-        from tg_core.tensor.sharding import empty_over
+        from tg_core.tensor.shard_tensors import empty_over
 
         sizes = checked_shape("empty", flatten_args(*_head(shape)))
         target = dtypes.default_float() if dtype is None else to_dtype(dtype)
@@ -142,7 +142,7 @@ class CreationMethods:
         self: Tensor, dtype: DTypeLike | None = None, device: DeviceLike = None
     ) -> Tensor:
         """Return undefined storage with the shape, dtype and device of self."""
-        from tg_core.tensor.sharding import empty_over
+        from tg_core.tensor.shard_tensors import empty_over
 
         where = device if device is not None else self.uop.device
         if isinstance(where, tuple) and device is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tg_core.engine import capture
 from tg_core.errors import IndexingError
 from tg_core.tensor.inline_calls import inline_calls
 from tg_core.uop.graph import toposort
@@ -45,6 +44,8 @@ def check_positions(nodes: Sequence[UOp], compute: Callable[[Sequence[Tensor]], 
     Raises:
         IndexingError: a position is not in [-size, size).
     """
+    from tg_core.engine import capture
+
     if capture.capturing():
         return
     from tg_core.tensor.tensor import Tensor

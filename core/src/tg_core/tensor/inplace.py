@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, IndexingError
-from tg_core.tensor.gradient_rules import put_back
 from tg_core.uop.mixin.index_parse import IndexEntry, has_advanced, parse_index
 from tg_core.uop.mixin.indexing import result_entries
 from tg_core.uop.ops import GroupOp, Ops
@@ -100,6 +99,8 @@ class InplaceMethods:
             value = value._put_shape(view.shape)
         if view.uop is self.uop:
             return value
+        from tg_core.tensor.gradient_rules import put_back
+
         placed, written = put_back(self.uop, view.uop, value.uop)
         return self._from_uop(written.where(placed, self.uop))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg_core.errors import DeviceError
-from tg_core.schedule.expand_shards import expand_shards
 from tg_core.tensor.registry import live_tensors
 from tg_core.uop.graph import toposort
 from tg_core.uop.ops import Ops, UOp
@@ -34,6 +33,8 @@ def note_shards() -> None:
 
 def expanded(node: UOp) -> UOp:
     """Return a value over several devices as the MULTI of its parts."""
+    from tg_core.schedule.expand_shards import expand_shards
+
     return expand_shards([node])[0]
 
 
@@ -46,6 +47,9 @@ def expand_live_shards(requested: Sequence[Tensor]) -> None:
     """
     if not _made:
         return
+    # most processes have one device
+    from tg_core.schedule.expand_shards import expand_shards
+
     concerned = [tensor for tensor in live_tensors() if _reads_several(tensor.uop)]
     try:
         nodes = expand_shards([tensor.uop for tensor in concerned])

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
-from tg_core.tensor.gradient_rules import put_back
 from tg_core.uop.mixin.shape_utils import shape_text
 from tg_core.uop.ops import GroupOp, Ops
 
@@ -97,6 +96,8 @@ class StorageMethods:
         if base is None:
             return storage.assign_tensor(self, value)
         # a strided view is no range of its storage: the storage takes the whole new value
+        from tg_core.tensor.gradient_rules import put_back
+
         placed, written = put_back(base, self.uop, value._put_shape(self.shape).uop)
         storage.assign_tensor(self._from_uop(base), self._from_uop(written.where(placed, base)))
         return self
