@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nox
 
-PACKAGES = ("./core[test,verify,io,demo]", "./plugins/tg-cpu", "./conformance")
+PACKAGES = ("./core[test,verify,io,demo,onnx]", "./plugins/tg-cpu", "./conformance")
 PINS = {
     line.split("==")[0]: line
     for line in Path("requirements-dev.txt").read_text(encoding="utf-8").split()
@@ -110,6 +110,7 @@ def onnx_nodes(session: nox.Session) -> None:
     install(session, "./core[test,judges]", "./plugins/tg-cpu")
     path = "core/tests/judges/test_onnx_nodes.py"
     judge(session, path, "ONNX_REPORT=onnx_nodes.json", ONNX_NODES="all")
+    session.run("python", "core/tests/onnx_support.py")
 
 
 @nox.session
@@ -131,7 +132,7 @@ def waits(session: nox.Session) -> None:
 
 @nox.session
 def orders(session: nox.Session) -> None:
-    """Run 2,000 random graphs on REF in 100 orders each."""
+    """Run 2,000 random graphs (`TG_GRAPHS`) on REF in 100 orders (`TG_ORDERS`) each."""
     install(session, *PACKAGES)
     options = (
         "--level",

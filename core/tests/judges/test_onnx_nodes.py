@@ -53,6 +53,13 @@ CHOSEN = (
     "xor",
 )
 """Modules of the package whose cases are quick to make and to run."""
+NOTES = {
+    "test_attention_4d_causal_fp16": "float16: both are within one unit of the exact result",
+    "test_attention_4d_causal_fp16_expanded": "the same",
+    "test_dft_inverse": "the exact result is 0, the package expects the rounding error 1.9e-7",
+    "test_dft_inverse_opset19": "the same",
+}
+"""What is known of cases that fail."""
 SHARE = 0.9
 """How much of what is neither training nor sequences must pass."""
 
@@ -107,7 +114,7 @@ def test_all_operators() -> None:
         "counts": {kind: dict(sorted(count.items())) for kind, count in counts.items()},
         "left_out": {why: names.split() for why, names in LEFT_OUT.items()},
         "failed": {
-            name: text.partition(": ")[2]
+            name: ": ".join(filter(None, (text.partition(": ")[2], NOTES.get(name))))
             for name, text in sorted(outcomes.items())
             if text.startswith("failed")
         },

@@ -223,10 +223,7 @@ class Builder:
             self.problem("type", info.name, why)
         if not kind.HasField("shape"):
             return Signature(info.name, kind.elem_type, None)
-        shape = tuple(
-            size.dim_value if size.HasField("dim_value") else size.dim_param or None
-            for size in kind.shape.dim
-        )
+        shape = tuple(_said(size) for size in kind.shape.dim)
         return Signature(info.name, kind.elem_type, shape)
 
     def opset_problems(self) -> None:
@@ -238,6 +235,15 @@ class Builder:
     def problem(self, kind: str, where: str, message: str) -> None:
         """Note something that is not supported."""
         self.problems.append(Problem(kind, where, message))
+
+
+def _said(size: Any) -> int | str | None:
+    """Return what a file says about a size: exporters write -1 or a question mark for nothing."""
+    if size.HasField("dim_value"):
+        number: int = size.dim_value
+        return number if number >= 0 else None
+    name: str = size.dim_param
+    return name if name.strip("?") else None
 
 
 _PLACEHOLDER = Value(None, np.zeros((), np.float32))

@@ -14,6 +14,8 @@ __all__ = ["converted", "element_of_code"]
 
 E8M0_LEAST, E8M0_GREATEST = 2.0**-127, 2.0**127
 """Source: OCP Microscaling Formats 1.0, 5.4.1."""
+HALF = 1 << 22
+"""Half of what the mantissa of a float32 counts."""
 FP4_STEPS = (0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0)
 """Halfway between the magnitudes of E2M1. Source: the same, 5.3.3."""
 FP4_MAGNITUDES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
@@ -101,16 +103,17 @@ def _to_power(x: Tensor, round_mode: str, saturate: bool) -> Tensor:
     """Round to a power of two; the type has no sign and no zero."""
     bits = x.bitcast(dtypes.uint32)
     exponent = (bits >> 23) & 0xFF
-    mantissa = bits & 0x7FFFFF
+    mantissa = bits & (2 * HALF - 1)
+    # an exponent of 0 stands for 2**-127 here, which is a subnormal number of half the mantissa
+    subnormal = exponent.eq(0)
     if round_mode == "up":
-        more = mantissa > 0
+        more = mantissa > subnormal.where(HALF, 0)
     elif round_mode == "nearest":
-        more = mantissa >= 0x400000
+        more = mantissa >= subnormal.where(HALF + HALF // 2, HALF)
     else:
         more = mantissa < 0
     power = exponent + more.cast(dtypes.uint32)
     invalid = x.isnan() | x.isinf() if not saturate else x.isnan()
     power = power.minimum(254)
-    # exponent 0 stands for 2**-127, which is subnormal here
     value = power.eq(0).where(E8M0_LEAST, (power << 23).bitcast(dtypes.float32))
     return invalid.where(math.nan, value)

@@ -15,7 +15,16 @@ from typing import Any, TypeAlias, TypeVar
 
 from tg_core.errors import DTypeError
 
-__all__ = ["INPUT_FORMS", "Attribute", "Input", "Operator", "find_operator", "operator", "versions"]
+__all__ = [
+    "INPUT_FORMS",
+    "Attribute",
+    "Input",
+    "Operator",
+    "find_operator",
+    "operator",
+    "operator_names",
+    "versions",
+]
 
 INPUT_FORMS = ("Tensor", "Value", "Ints", "Floats", "Int", "Float", "Items", "Anything")
 """A tensor; with its type; numbers that must be known; one such number; a sequence; whatever."""
@@ -115,6 +124,11 @@ def find_operator(domain: str, name: str, version: int) -> Operator | None:
 def versions(domain: str, name: str) -> tuple[int, ...]:
     """Return the versions from which on implementations of an operator hold."""
     return tuple(entry.since for entry in _OPERATORS.get((domain, name), ()))
+
+
+def operator_names() -> list[tuple[str, str]]:
+    """Return domain and name of every operator, in order."""
+    return sorted(_OPERATORS)
 
 
 def _since(entry: Operator) -> int:

@@ -15,12 +15,19 @@ __all__ = ["split", "split_to_sequence"]
 
 @operator("Split")
 def split_by_attribute(
-    x: Tensor, *, axis: int = 0, split: tuple[int, ...] | None = None, context: Context
+    x: Tensor,
+    sizes: Ints | None = None,
+    *,
+    axis: int = 0,
+    split: tuple[int, ...] | None = None,
+    context: Context,
 ) -> tuple[Tensor, ...]:
-    """Return parts of the sizes of an attribute."""
+    """Return parts of given sizes, an attribute or (in version 1) an input."""
+    given = sizes or split
     parts = len(context.node.outputs)
-    sizes = list(split) if split else split_sizes(size_of(x, axis), parts, False)
-    return split_parts(x, axis, sizes)
+    return split_parts(
+        x, axis, list(given) if given else split_sizes(size_of(x, axis), parts, False)
+    )
 
 
 @operator("Split", since=13)
