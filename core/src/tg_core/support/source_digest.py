@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @cache
@@ -20,10 +24,19 @@ def source_digest(*names: str) -> str:
     for name in sorted(names):
         spec = find_spec(name)
         folders = list(spec.submodule_search_locations or ()) if spec is not None else []
-        files = sorted(f for folder in folders for f in Path(folder).rglob("*.py"))
+        files = sorted(file for folder in folders for file in _python_files(folder))
         if spec is not None and not folders and spec.has_location and spec.origin:
-            files = [Path(spec.origin)]
+            files = [spec.origin]
         for file in files:
-            digest.update(file.name.encode())
-            digest.update(file.read_bytes())
+            digest.update(os.path.basename(file).encode())
+            with open(file, "rb", buffering=0) as opened:
+                digest.update(opened.read())
     return digest.hexdigest()
+
+
+def _python_files(folder: str) -> Iterator[str]:
+    # every process that computes anything does this, so it goes without the comfort of `pathlib`
+    for place, folders, files in os.walk(folder):
+        if "__pycache__" in folders:
+            folders.remove("__pycache__")
+        yield from [os.path.join(place, file) for file in files if file.endswith(".py")]
