@@ -27,6 +27,7 @@ class Touch(NamedTuple):
 
     event: object
     buffer: int
+    """Its number; negative for signals of devices."""
     start: int
     end: int
     write: bool
@@ -108,6 +109,10 @@ def order_of(
                     last_store[op.src[0].src[0].arg.device] = place
                 before = last_of_queue[queue] = place
         order.touches.extend(_touches(number, call, made))
+        # A signal that is stored to by two queues must not go back.
+        for device, place in last_store.items():
+            if place.batch == number:
+                order.touches.append(Touch(place, -1 - devices.index(device), 0, 8, True))
     for device in devices:
         seen: object = (HOST, f"wait for {device}")
         order.follow(seen, host)

@@ -272,5 +272,8 @@ class RefExecutor(EmulatedQueue):
 
     def _store(self, packet: list[int]) -> None:
         address, value = join(packet, 1), join(packet, 3)
-        self.races.release(self.name, self._host(address, 8, Rights.WRITE), self._signed(value))
+        signal = self._host(address, 8, Rights.WRITE)
+        # Two stores to one signal must be ordered like other writes, or it may go back.
+        self.races.access(self.name, f"store, packet {self.packets}", [(signal, 8, True)])
+        self.races.release(self.name, signal, self._signed(value))
         self.space.set_word(address, 8, value & (1 << self.bits) - 1)

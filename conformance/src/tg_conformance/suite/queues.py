@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +25,10 @@ __all__ = [
     "batch_of",
     "copy_call",
     "filled",
+    "free_running",
     "has_copies",
     "link",
+    "machine_of",
     "mix_call",
     "numbers",
     "opened",
@@ -59,8 +62,8 @@ def has_copies(name: str) -> bool:
     return "COPY_QUEUE" in {capability.name for capability in Device[name].capabilities}
 
 
-def reseed(name: str, seed: int) -> None:
-    """Let emulated queues advance in another order; hardware has an order of its own.
+def machine_of(name: str) -> Machine | None:
+    """Return what emulated queues advance by; None for hardware.
 
     An emulated backend has its `Machine` as `machine` of the device, or of its interface.
     """
@@ -68,7 +71,21 @@ def reseed(name: str, seed: int) -> None:
     for owner in (device, device.interface):
         machine = getattr(owner, "machine", None)
         if isinstance(machine, Machine):
-            machine.reseed(seed)
+            return machine
+    return None
+
+
+def reseed(name: str, seed: int) -> None:
+    """Let emulated queues advance in another order; hardware has an order of its own."""
+    machine = machine_of(name)
+    if machine is not None:
+        machine.reseed(seed)
+
+
+def free_running(name: str) -> AbstractContextManager[None]:
+    """Let emulated queues run by themselves, each in a thread; hardware does so anyway."""
+    machine = machine_of(name)
+    return nullcontext() if machine is None else machine.free_running()
 
 
 def mix_call(target: UOp, source: UOp, elements: int) -> UOp:

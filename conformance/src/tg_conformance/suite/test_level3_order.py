@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tg_conformance.suite.graphs import Graphs, check_contents, expected
-from tg_conformance.suite.queues import batch_of, opened, peers, reseed
+from tg_conformance.suite.queues import batch_of, free_running, opened, peers, reseed
 from tg_conformance.thorough import SLICE, Amount, thorough_amount
 from tg_core.hcq import QueueName, link_queues, link_submits
 from tg_core.hcq.queue_choice import QueueChoice
@@ -47,6 +47,26 @@ def test_random_graphs(tg_device: str, graphs: Graphs, amount: Amount, group: in
                 what = f"graph {seed} after runs in orders 0 to {schedule}"
                 check_contents(what, buffers, wanted)
         check_contents(f"graph {seed} after runs in all orders", buffers, wanted)
+
+
+@pytest.mark.tg_core
+@pytest.mark.parametrize("seed", range(4))
+def test_queues_that_run_by_themselves(tg_device: str, graphs: Graphs, seed: int) -> None:
+    """Batches are right when queues go on while the host links, gives and reads."""
+    drawn = [graphs.draw(300 + 10 * seed + number, 8) for number in range(3)]
+    # Queues that are made later do not run by themselves.
+    for graph in drawn:
+        link_submits(batch_of(graphs.calls(graph)), {}).run(graphs.buffers(graphs.start(1)))
+    start = graphs.start(seed)
+    buffers, wanted = graphs.buffers(start), start
+    with free_running(tg_device):
+        linked = [link_submits(batch_of(graphs.calls(graph)), {}) for graph in drawn]
+        for turn in range(9):
+            linked[turn % 3].run(buffers)
+            wanted = expected(drawn[turn % 3], wanted)
+            if turn % 4 == 3:
+                check_contents(f"{turn + 1} batches in threads, seed {seed}", buffers, wanted)
+    check_contents(f"9 batches in threads, seed {seed}", buffers, wanted)
 
 
 @pytest.mark.tg_core
