@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.config import CHECK_INDEX
 from tg_core.dtype import dtypes
+from tg_core.engine import capture
 from tg_core.errors import IndexingError, ShapeError
 from tg_core.tensor.convert import bound_size
 from tg_core.tensor.index_checks import mark_positions
@@ -45,7 +46,17 @@ class IndexDataMethods:
         return self._from_uop(mark_positions(self.uop, name, axis, limit))
 
     def _mask_positions(self: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
-        """Return the positions of the True values of a mask, which is computed to count them."""
+        """Return the positions of the True values of a mask, which is computed to count them.
+
+        Raises:
+            IndexingError: a call is being captured, whose replays could not count again.
+        """
+        if capture.capturing():
+            raise IndexingError(
+                f"index: the size of the result of a mask of shape {shape_text(mask.shape)} depends "
+                "on its data, which a captured call cannot look at; use where() or "
+                "masked_select(size=...)"
+            )
         import numpy as np
 
         found = np.nonzero(mask.numpy().reshape(mask._int_shape()))
