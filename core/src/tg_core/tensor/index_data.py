@@ -53,8 +53,8 @@ class IndexDataMethods:
         """
         if capture.capturing():
             raise IndexingError(
-                f"index: the size of the result of a mask of shape {shape_text(mask.shape)} depends "
-                "on its data, which a captured call cannot look at; use where() or "
+                f"index: the result of a mask of shape {shape_text(mask.shape)} has a size that "
+                "depends on data, which a captured call cannot look at; use where() or "
                 "masked_select(size=...)"
             )
         import numpy as np
