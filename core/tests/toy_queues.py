@@ -11,7 +11,7 @@ import gc
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,6 +118,9 @@ class ToyDevice(HCQCompiled):
 
     def host_acquire(self) -> None:
         MACHINE.races.acquire("host", self.timeline.buffer.opaque.host_address)
+
+    def submission(self) -> AbstractContextManager[object]:
+        return MACHINE.lock
 
     def host_submitted(self, commands: HCQBuffer) -> None:
         self.host_acquire()
