@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 _COPIED_STEPS: Final = 8
 """Steps of a window that packing moves at once."""
+_LONE_STEPS: Final = 4
+"""Steps that packing moves at once where each is one element."""
 
 
 class _Packer:
@@ -109,13 +111,21 @@ class _Packer:
         if groups > most:
             group = self.loop(groups)
             loops.append(group)
-        inner = self.loop(count)
+        few = 1
+        if groups > most and steps.unit == 1:
+            # a lone element takes less than what a round of its loop does
+            few = math.gcd(known_size(reduced[steps.divided]), steps.depth, _LONE_STEPS)
+        inner: UOp = self.loop(count // few if few > 1 else count)
         loops.append(inner)
+        if few > 1:
+            copy = self.loop(few, AxisType.UPCAST)
+            loops.append(copy)
+            inner = inner * few + copy
         values = {**given, reduced[steps.divided]: start + inner}
         step = inner
         for rng in reduced[steps.divided + 1 :]:
-            few = rng is reduced[-1] and known_size(rng) <= _COPIED_STEPS
-            own = self.loop(rng.src[0], AxisType.UPCAST if few else AxisType.LOOP)
+            short = rng is reduced[-1] and known_size(rng) <= _COPIED_STEPS
+            own = self.loop(rng.src[0], AxisType.UPCAST if short else AxisType.LOOP)
             loops.append(own)
             values[rng] = own
             step = step * known_size(rng) + own
