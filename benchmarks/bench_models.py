@@ -1,8 +1,9 @@
 """ResNet-18 (batch 1) and GPT-2-small (64 tokens): first call in a new process, cold and warm
 caches, then steady.
 
-Each figure comes from a process of its own. With `--peer tinygrad` the same models are run on the
-installed tinygrad through the vocabulary that both share. Prints JSON.
+Each figure comes from a process of its own, which may be given a limit: what it came to until then
+counts. With `--peer-python` the same models are run on the tinygrad of that interpreter, through
+the vocabulary that both share. JSON is written as cells become known.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from peers import machine, ratio, run_limited, write_json
 
 
 def namespace(framework: str) -> tuple[Any, Any, Any]:
@@ -112,22 +114,23 @@ def gpt2(framework: str) -> tuple[Any, Any]:
 
 
 MODELS = {"resnet18": resnet18, "gpt2": gpt2}
-PYTHONS = {"tg": sys.executable}
-"""The interpreter of each framework."""
+FRAMEWORKS = ("tg", "tinygrad")
 
 
 def worker(framework: str, name: str) -> None:
-    """Run one model in this process and print its times in milliseconds."""
+    """Run one model in this process; print each time in milliseconds as soon as it is known."""
     _, nn, TinyJit = namespace(framework)
     model, x = MODELS[name](framework)
     for parameter in nn.state.get_parameters(model):
         parameter.realize()
-    start = time.perf_counter()
-    model(x).realize().numpy()
-    first = time.perf_counter() - start
-    start = time.perf_counter()
-    model(x).realize().numpy()
-    second = time.perf_counter() - start
+
+    def show(what: str, seconds: float) -> None:
+        print(json.dumps({what: round(seconds * 1e3, 1)}), flush=True)
+
+    for what in ("first", "second"):
+        start = time.perf_counter()
+        model(x).realize().numpy()
+        show(what, time.perf_counter() - start)
     jit = TinyJit(lambda t: model(t).realize())
     for _ in range(3):
         jit(x).numpy()
@@ -136,51 +139,65 @@ def worker(framework: str, name: str) -> None:
         start = time.perf_counter()
         jit(x).numpy()
         steady.append(time.perf_counter() - start)
-    times = {"first": first, "second": second, "steady_jit": sorted(steady)[len(steady) // 2]}
-    print(json.dumps({k: round(v * 1e3, 1) for k, v in times.items()}))
+    show("steady_jit", sorted(steady)[len(steady) // 2])
 
 
-def measure(framework: str, name: str, cache: str) -> dict[str, float]:
-    """Run a worker with a cache folder."""
+def measure(python: str, framework: str, name: str, cache: str, limit: float) -> dict[str, Any]:
+    """Run a worker with a cache folder; return the times it came to within the limit."""
     env = {
         **os.environ,
         "TG_CACHE_DIR": cache,
         "CACHEDB": os.path.join(cache, "cache.db"),
         "XDG_CACHE_HOME": cache,
     }
-    out = subprocess.run(
-        [PYTHONS[framework], __file__, "--worker", framework, name],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    result: dict[str, float] = json.loads(out.stdout.splitlines()[-1])
-    return result
+    command = [python, __file__, "--worker", framework, name]
+    printed, _, error = run_limited(command, limit, env=env)
+    found: dict[str, Any] = {}
+    for line in printed.splitlines():
+        if line.startswith("{") and line.endswith("}"):
+            found.update(json.loads(line))
+    return {**found, "error": error} if error else found
+
+
+def ratios_of(models: dict[str, Any]) -> dict[str, float | None]:
+    """Return our first calls over those of the peer."""
+    found = {}
+    for name, frameworks in models.items():
+        for kind in ("cold", "warm"):
+            ours, theirs = (frameworks.get(f, {}).get(kind, {}).get("first") for f in FRAMEWORKS)
+            found[f"{name}_{kind}_over_tinygrad"] = ratio(ours, theirs)
+    return found
 
 
 def main() -> None:
-    """Measure all models, interleaving frameworks."""
+    """Measure all models, one framework after the other."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worker", nargs=2)
     parser.add_argument("--peer-python", help="interpreter that has tinygrad")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--models", nargs="*", default=sorted(MODELS))
+    parser.add_argument("--limit", type=float, default=300, help="seconds for one process")
     options = parser.parse_args()
     if options.worker:
         worker(*options.worker)
         return
+    pythons = {"tg": sys.executable}
     if options.peer_python:
-        PYTHONS["tinygrad"] = options.peer_python
-    report: dict[str, Any] = {}
+        pythons["tinygrad"] = options.peer_python
+    models: dict[str, Any] = {}
+
+    def report() -> dict[str, Any]:
+        head = {"bench": "models", **machine()}
+        return {**head, "models": models, "ratios": ratios_of(models)}
+
     for name in options.models:
-        for framework in PYTHONS:
+        for framework, python in pythons.items():
+            cell = models.setdefault(name, {}).setdefault(framework, {})
             with tempfile.TemporaryDirectory() as cache:
-                cold, warm = (measure(framework, name, cache) for _ in range(2))
-            report.setdefault(name, {})[framework] = {"cold": cold, "warm": warm}
-    print(json.dumps(report, indent=1))
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+                for kind in ("cold", "warm"):
+                    cell[kind] = measure(python, framework, name, cache, options.limit)
+                    write_json(report(), options.json)
+    print(json.dumps(report(), indent=1))
 
 
 if __name__ == "__main__":
