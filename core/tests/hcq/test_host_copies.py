@@ -13,6 +13,7 @@ from tg_core.device import Buffer, Device
 from tg_core.dtype import dtypes
 from tg_core.errors import DeviceError
 from tg_core.hcq.staging import slot_bytes
+from tg_core.plugins import Capability
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -72,3 +73,12 @@ def test_links_are_kept_up_to_a_number() -> None:
     for nbytes in range(1, 50):
         Buffer("TOYB", nbytes, dtypes.uint8).copyin(bytes(nbytes))
     assert len(device.kept_links) <= 32
+
+
+def test_without_a_queue_for_copies_there_is_no_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Device["TOYB"]
+    kept = device.capabilities - {Capability.COPY_QUEUE}
+    buffer = Buffer("TOYB", 8, dtypes.uint8).allocate()
+    monkeypatch.setattr(device, "capabilities", kept)
+    with pytest.raises(DeviceError, match="TOYB: the host has no view of its memory"):
+        buffer.copyin(bytes(8))

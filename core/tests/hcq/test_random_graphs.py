@@ -25,8 +25,8 @@ PER_DEVICE = 3
 SIZE, PART = 1536, 128
 """Elements: a copy of a whole buffer takes several slots of staging memory."""
 
-GRAPHS = int(os.environ.get("TG_RANDOM_GRAPHS", "4"))
-SCHEDULES = int(os.environ.get("TG_SCHEDULES", "3"))
+GRAPHS = int(os.environ.get("TG_GRAPHS", "4"))
+ORDERS = int(os.environ.get("TG_ORDERS", "3"))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -105,7 +105,7 @@ def test_random_graphs_compute_the_same_in_every_order(graph_seed: int) -> None:
     linked = [(link_submits(call, {}), call) for (call,) in calls]
     wanted = expected(graphs[0], expected(graphs[1], expected(graphs[0], start)))
     buffers = [Buffer(device_of(i), SIZE, dtypes.int32).allocate() for i in range(len(start))]
-    for seed in range(SCHEDULES):
+    for seed in range(ORDERS):
         MACHINE.reseed(seed)
         for buffer, row in zip(buffers, start):
             buffer.copyin(row.tobytes())
