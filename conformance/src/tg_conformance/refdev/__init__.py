@@ -3,6 +3,7 @@
 | file | what it shows |
 |---|---|
 | `plugin` | what is registered, and the hooks |
+| `kernels` | kernels for the interpreter, and native ones |
 | `packets` | the format of packets and of kernel images |
 | `encoder` | how a backend turns operations into words, and pushes them |
 | `device` | the device and its memory |

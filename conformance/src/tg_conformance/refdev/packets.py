@@ -18,20 +18,22 @@ Arguments of a kernel are 64-bit words: the addresses of its buffers, then its v
 
 An image is a header `magic, buffers, variables, bytes of text` (32 bits each); for each buffer its
 length in bytes (64 bits) and its rights (64 bits: 1 read, 2 written); then the text, which is that
-of the interpreter.
+of the interpreter, or native (see `kernels`).
 """
 
 from __future__ import annotations
 
 import enum
-import json
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tg_core.backend import InterpreterProgram, PacketFault, to_dtype
+from tg_conformance.refdev.kernels import read_kernel
+from tg_core.backend import PacketFault, to_dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tg_core.backend import ProgramInfo
 
 __all__ = ["LENGTHS", "Image", "Opcode", "header", "join", "pack_image", "split", "unpack_image"]
@@ -91,16 +93,16 @@ class Image:
     dtypes: tuple[str, ...]
     """Of the elements of each buffer."""
     variables: int
-    program: InterpreterProgram
+    program: Callable[..., Any]
 
 
 def pack_image(text: bytes, info: ProgramInfo) -> bytes:
-    """Return the image of a kernel in the language of the interpreter."""
-    parsed = json.loads(text)
-    arguments = [parsed["nodes"][number] for number in parsed["arguments"]]
+    """Return the image of a kernel."""
+    arguments = read_kernel(text).arguments
     buffers = arguments[: len(info.params)]
     parts = [_HEAD.pack(MAGIC, len(buffers), len(arguments) - len(buffers), len(text))]
-    for slot, (_, dtype, _, _, size) in zip(info.params, buffers, strict=True):
+    for slot, (dtype, size) in zip(info.params, buffers, strict=True):
+        assert size is not None
         rights = READ * (slot in info.ins) | WRITE * (slot in info.outs)
         parts.append(_ARGUMENT.pack(size * to_dtype(dtype).itemsize, rights or READ | WRITE))
     return b"".join([*parts, text])
@@ -120,8 +122,6 @@ def unpack_image(data: bytes) -> Image:
         raise PacketFault(f"no image: magic {magic:#x}, {len(data)} bytes for {start + length}")
     offsets = range(_HEAD.size, start, _ARGUMENT.size)
     buffers = tuple(_ARGUMENT.unpack_from(data, offset) for offset in offsets)
-    text = data[start:]
-    parsed = json.loads(text)
-    name = parsed["name"]
-    dtypes = tuple(parsed["nodes"][number][1] for number in parsed["arguments"][:count])
-    return Image(name, buffers, dtypes, variables, InterpreterProgram(name, text))
+    kernel = read_kernel(data[start:])
+    dtypes = tuple([dtype for dtype, _ in kernel.arguments[:count]])
+    return Image(kernel.name, buffers, dtypes, variables, kernel.load())

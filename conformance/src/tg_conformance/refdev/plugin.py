@@ -25,6 +25,7 @@ def tg_register(registry: Registry) -> None:
     )
     registry.allocator("REF", "tg_conformance.refdev.device:RefAllocator")
     registry.renderer("REF", "PYTHON", "tg_core.backend:InterpreterRenderer")
+    registry.renderer("REF", "NATIVE", "tg_conformance.refdev.kernels:NativeRenderer")
     registry.queue("REF", "COMPUTE", "tg_conformance.refdev.encoder:RefComputeQueue")
     registry.queue("REF", "COPY", "tg_conformance.refdev.encoder:RefCopyQueue")
     registry.capability(
