@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-__all__ = ["write_part"]
+__all__ = ["read_parts", "write_part"]
 
 
 def write_part(header: dict[str, Any], parts: str, name: str, found: dict[str, Any]) -> None:
@@ -23,11 +23,17 @@ def write_part(header: dict[str, Any], parts: str, name: str, found: dict[str, A
     if target is None:
         return
     path = Path(target)
-    report: dict[str, Any] = {**header, parts: {}}
-    if path.exists():
-        former = json.loads(path.read_text(encoding="utf-8"))
-        if {key: former.get(key) for key in header} == header:
-            report = former
-    report[parts] = dict(sorted({**report[parts], name: found}.items()))
+    report = {**header, parts: dict(sorted({**read_parts(header, parts), name: found}.items()))}
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def read_parts(header: dict[str, Any], parts: str) -> dict[str, Any]:
+    """Return the parts that the report has under the same header."""
+    path = Path(os.environ.get("JUDGE_REPORT", ""))
+    if not path.is_file():
+        return {}
+    former = json.loads(path.read_text(encoding="utf-8"))
+    same = {key: former.get(key) for key in header} == header
+    found: dict[str, Any] = former[parts] if same else {}
+    return found

@@ -103,3 +103,10 @@ def test_deviation_of_equal_values_is_flat() -> None:
     x = Tensor([[2.0, 2.0], [1.0, 3.0]])
     (grad,) = x.std(1).sum().gradient(x)
     np.testing.assert_allclose(value(grad), [[0, 0], [-(0.5**0.5), 0.5**0.5]], rtol=1e-6)
+
+
+def test_normalizing_zeros_is_flat() -> None:
+    for p in (1.0, 2.0, 3.0):
+        x = Tensor([[0.0, 0.0], [3.0, 4.0]])
+        (grad,) = x.normalize(p).sum().gradient(x)
+        assert np.isfinite(value(grad)).all()

@@ -120,7 +120,10 @@ class ExtremaMixin(PaddingMixin):
         else:
             powers = value.square() if p == 2 else value.abs().pow(p)
             total = powers._reduce(Ops.ADD, axes, True)
-            norm = total.sqrt() if p == 2 else total.pow(1 / p)
+            # a root has no slope at zero, so it stays away from there
+            empty = total.eq(0.0)
+            safe = empty.where(1.0, total)
+            norm = empty.where(total, safe.sqrt() if p == 2 else safe.pow(1 / p))
         return (value / norm.maximum(eps))._narrow(self)
 
     def layernorm(self, axis: int | tuple[int, ...] = -1, eps: float = 1e-05) -> Self:
