@@ -48,6 +48,13 @@ def test_repeating() -> None:
     np.testing.assert_array_equal(value(x.roll(7)), np.roll(X, 7))
 
 
+def test_joining_keeps_the_signs_of_zeros() -> None:
+    x = Tensor([-0.0, 1.0, -0.0])
+    for joined in (x.cat(x, x), x.stack(x), x.roll(1)):
+        found = value(joined)
+        np.testing.assert_array_equal(np.signbit(found), found == 0)
+
+
 def test_gradient() -> None:
     x = np.random.default_rng(0).standard_normal((3, 4))
     check_gradient(lambda a: a.cat(a * 2, dim=1).roll(1, 1), x)

@@ -63,15 +63,16 @@ def _two_rounds(work: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
 
 def _rotated(work: Tensor, vectors: Tensor, start: int) -> tuple[Tensor, Tensor]:
     """Zero the elements where neighbours meet, with rotations of rows and columns."""
-    crossed = partner(work, start, -1)
-    own = work.diagonal(0, work.ndim - 2, work.ndim - 1)
-    shared = crossed.diagonal(0, work.ndim - 2, work.ndim - 1)
+    crossed, above = partner(work, start, -1), partner(work, start, -2)
+    own, right, left = (x.diagonal(0, x.ndim - 2, x.ndim - 1) for x in (work, crossed, above))
+    # rounding makes the matrix a little asymmetric; both of a pair must find the same angle
+    shared = (right + left) * 0.5
     keep, take = angles(own, partner(own, start, -1), shared, start)
     keep, take = keep.contiguous(), take.contiguous()
     keep_row, take_row = keep.unsqueeze(-2), take.unsqueeze(-2)
     keep_column, take_column = keep.unsqueeze(-1), take.unsqueeze(-1)
     turned = keep_row * work + take_row * crossed
-    across = keep_row * partner(work, start, -2) + take_row * partner(crossed, start, -2)
+    across = keep_row * above + take_row * partner(crossed, start, -2)
     return (
         (keep_column * turned + take_column * across).contiguous(),
         (keep_row * vectors + take_row * partner(vectors, start, -1)).contiguous(),

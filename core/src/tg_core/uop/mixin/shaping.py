@@ -203,19 +203,29 @@ def _without(shape: Sequence[sint], axis: int) -> tuple[sint, ...]:
 
 
 def _sum_of_padded(parts: Sequence[Any], axis: int) -> Any:
-    """Return the parts, each at its own place along `axis`, added up as a balanced tree."""
+    """Return the parts, each at its own place along `axis`, joined as a balanced tree.
+
+    Integers and bool are added up. Floats are chosen by place, as a sum would lose the sign of -0.
+    """
     total: Any = parts[0].shape[axis]
     for part in parts[1:]:
         total = total + part.shape[axis]
-    placed, begin = [], 0 * parts[0].shape[axis]
+    placed, begins, begin = [], [], 0 * parts[0].shape[axis]
     for part in parts:
         size = part.shape[axis]
         amounts = [(0, 0)] * part.ndim
         amounts[axis] = (begin, total - begin - size)
         placed.append(part._pad_zeros(amounts))
+        begins.append(begin)
         begin = begin + size
     op = Ops.OR if parts[0].dtype is dtypes.bool else Ops.ADD
+    place = placed[0]._positions(axis) if dtypes.is_float(parts[0].dtype) else None
     while len(placed) > 1:
-        joined = [placed[i]._apply(op, (placed[i + 1],)) for i in range(0, len(placed) - 1, 2)]
+        pairs = range(0, len(placed) - 1, 2)
+        if place is None:
+            joined = [placed[i]._apply(op, (placed[i + 1],)) for i in pairs]
+        else:
+            joined = [(place < begins[i + 1]).where(placed[i], placed[i + 1]) for i in pairs]
         placed = joined + placed[len(joined) * 2 :]
+        begins = begins[::2]
     return placed[0]
