@@ -9,7 +9,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from onnx_models import FLOAT, INT64, array, convnet, model_of, one_node, value
 
-from tg_core import Tensor, TinyJit
+from tg_core import Tensor, TinyJit, Variable
 from tg_core.errors import DTypeError, JitError, ShapeError
 from tg_core.nn.state import get_state_dict, load_state_dict
 from tg_core.onnx import load
@@ -186,3 +186,45 @@ def test_errors_name_the_node() -> None:
     model = load(one_node("MatMul", [([2, 3], FLOAT), ([4, 5], FLOAT)]))
     with pytest.raises(ShapeError, match=r"onnx: node 'y0' \(MatMul\): "):
         model(np.zeros((2, 3), np.float32), np.zeros((4, 5), np.float32))
+
+
+def test_symbolic_sizes_pass_through_what_does_not_ask_for_them() -> None:
+    node = helper.make_node("Gemm", ["x", "w"], ["y"])
+    weight = array("w", np.arange(6).reshape(3, 2))
+    model = load(model_of([node], [value("x", ["n", 3])], [value("y", ["n", 2])], [weight]))
+    rows = np.arange(15, dtype=np.float32).reshape(5, 3)
+    part = Tensor(rows)[: Variable("n", 1, 5).bind(2)]
+    found = model(part)["y"].numpy()
+    np.testing.assert_allclose(found, rows[:2] @ np.arange(6).reshape(3, 2))
+    with pytest.raises(ShapeError, match=r"\(Shape\): .*symbolic"):
+        load(one_node("Shape", [([5, 3], FLOAT)]))(part)
+
+
+def test_constants_stay_known_after_they_were_used() -> None:
+    """A capture after a run must not see constants as computed values."""
+    nodes = [
+        helper.make_node("Constant", [], ["s"], value_ints=[3, 2]),
+        helper.make_node("Cast", ["s"], ["f"], to=FLOAT),
+        helper.make_node("ReduceSum", ["f"], ["t"]),
+        helper.make_node("Reshape", ["x", "s"], ["r"]),
+        helper.make_node("Mul", ["r", "f"], ["m"]),
+        helper.make_node("Add", ["m", "t"], ["y"]),
+    ]
+    model = load(model_of(nodes, [value("x", [6])], [value("y", None)]))
+    step = TinyJit(model)
+    x = np.arange(6, dtype=np.float32)
+    for _ in range(4):
+        found = step(Tensor(x).realize())["y"].numpy()
+        np.testing.assert_allclose(found, x.reshape(3, 2) * [3, 2] + 5)
+
+
+def test_integers_given_as_arrays_decide_shapes_in_a_capture() -> None:
+    model = load(one_node("Reshape", [([6], FLOAT), ([2], INT64)]))
+    shape = np.array([2, 3])
+
+    def call(x: Tensor) -> Tensor:
+        return model(x, shape)["y0"] + 1
+
+    step = TinyJit(call)
+    x = np.arange(6, dtype=np.float32)
+    assert [step(Tensor(x).realize()).shape for _ in range(3)] == [(2, 3)] * 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tg_core.dtype import dtypes
@@ -54,7 +55,9 @@ class OnnxModel:
             element = value.element if value.element.is_narrow else None
             # numbers of small ones stay known, for shapes that depend on them
             constants[name] = Value(self.initializers[name], small, Lane.PARAMETER, element)
-        self._run = _Runner(program, constants, self.initializers).run
+        # the file's own arrays are not needed any more
+        bare = Program(replace(graph, constants={}), program.functions)
+        self._run = _Runner(bare, constants, self.initializers).run
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Tensor]:
         """Compute the outputs.

@@ -29,6 +29,7 @@ def onnx_package() -> Any:
 
 def decode_error() -> type[Exception]:
     """Return what the package raises for a file that it cannot decode."""
-    from google.protobuf.message import DecodeError
+    from google.protobuf import message
 
-    return DecodeError
+    found: type[Exception] = message.DecodeError
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tg_core.onnx.ops import (
     activation,
+    attention,
     binary,
     control,
     conv,
@@ -34,6 +35,7 @@ from tg_core.onnx.ops import (
 
 __all__ = [
     "activation",
+    "attention",
     "binary",
     "control",
     "conv",

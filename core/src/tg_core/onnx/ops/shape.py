@@ -13,6 +13,7 @@ from tg_core.onnx.registry import operator
 from tg_core.onnx.sizes import check_count, size_of
 from tg_core.onnx.values import Anything, Lane, Value
 from tg_core.tensor import Tensor
+from tg_core.uop.sizes import static_size
 
 __all__ = ["concat", "reshape", "target_shape"]
 
@@ -26,13 +27,15 @@ def identity(x: Anything) -> Anything:
 @operator("Shape")
 def shape(data: Value, *, start: int = 0, end: int | None = None) -> Value:
     """Return the sizes of the axes from start to end."""
-    return Value(None, np.array(data.shape[start:end], np.int64), Lane.SHAPE)
+    sizes = [static_size(size) for size in data.shape[start:end]]
+    return Value(None, np.array(sizes, np.int64), Lane.SHAPE)
 
 
 @operator("Size")
 def size(data: Value) -> Value:
     """Return the number of elements."""
-    return Value(None, np.array(math.prod(data.shape), np.int64), Lane.SHAPE)
+    count = math.prod(static_size(size) for size in data.shape)
+    return Value(None, np.array(count, np.int64), Lane.SHAPE)
 
 
 def target_shape(x: Tensor, sizes: tuple[int, ...], allow_zero: bool) -> tuple[int, ...]:
