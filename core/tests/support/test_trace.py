@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import threading
+import time
 from pathlib import Path
 
 from tg_core import Context, Tensor
-from tg_core.support.trace import clear_trace, span, write_trace
+from tg_core.support.trace import _origin, clear_trace, span, write_trace
 
 
 def test_schedule_compile_copies_and_kernels_are_on_the_time_line(tmp_path: Path) -> None:
@@ -23,7 +27,28 @@ def test_schedule_compile_copies_and_kernels_are_on_the_time_line(tmp_path: Path
         assert event["ph"] == "X"
         assert event["dur"] >= 0
         assert event["ts"] >= 0
+        assert event["pid"] == os.getpid()
+        assert event["tid"] == threading.get_native_id() or event["cat"] == "compile"
+        assert event["name"]
+        assert all(math.isfinite(event[key]) for key in ("ts", "dur"))
+        assert event["ts"] + event["dur"] <= (time.perf_counter() - _origin) * 1e6
+    # one track: what overlaps is nested, as a viewer draws it
+    mine = sorted(
+        ((e["ts"], e["ts"] + e["dur"]) for e in events if e["tid"] == threading.get_native_id()),
+        key=lambda times: (times[0], -times[1]),
+    )
+    open_until: list[float] = []
+    for begin, end in mine:
+        while open_until and open_until[-1] <= begin + 0.5:
+            open_until.pop()
+        assert not open_until or end <= open_until[-1] + 0.5, "in microseconds"
+        open_until.append(end)
+    copied = [e["args"]["bytes"] for e in events if e["cat"] == "copy"]
+    assert sorted(copied) == [8, 16]
     kernels = [e for e in events if e["cat"] == "kernel"]
+    for event in kernels:
+        assert {"device", "gflops", "gbytes_per_second", "global_size"} <= set(event["args"])
+        assert event["args"]["gflops"] >= 0
     assert all(e["args"]["device"] for e in kernels)
     starts = [e["ts"] for e in kernels]
     assert starts == sorted(starts)

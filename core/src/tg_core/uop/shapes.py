@@ -25,20 +25,22 @@ def encode_movement(arg: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[UOp, .
     if all(type(entry) is int for entry in arg):
         return arg, ()
     symbolic: list[UOp] = []
+    return tuple([_encoded(entry, symbolic) for entry in arg]), tuple(symbolic)
 
-    def encode(entry: Any) -> Any:
-        if isinstance(entry, tuple):
-            return tuple(encode(e) for e in entry)
-        if isinstance(entry, (int, bool)):
-            return entry if type(entry) is bool else int(entry)
-        # in canonical form, so that equal sizes are the same node
-        size = sint_simplify(entry)
-        if isinstance(size, int):
-            return size
-        symbolic.append(size)
-        return Dim(len(symbolic) - 1)
 
-    return tuple(encode(entry) for entry in arg), tuple(symbolic)
+def _encoded(entry: Any, symbolic: list[UOp]) -> Any:
+    """Return an entry of a movement argument, with symbolic ones moved to the list."""
+    # no function in a function: one that calls itself would be garbage in a cycle
+    if isinstance(entry, tuple):
+        return tuple([_encoded(e, symbolic) for e in entry])
+    if isinstance(entry, (int, bool)):
+        return entry if type(entry) is bool else int(entry)
+    # in canonical form, so that equal sizes are the same node
+    size = sint_simplify(entry)
+    if isinstance(size, int):
+        return size
+    symbolic.append(size)
+    return Dim(len(symbolic) - 1)
 
 
 def decode_movement(arg: tuple[Any, ...], src: tuple[UOp, ...]) -> tuple[Any, ...]:
