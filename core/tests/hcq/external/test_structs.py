@@ -18,6 +18,7 @@ from tg_core.hcq.external import (
     ccall,
     cstruct,
     host_storage,
+    linked_value,
 )
 from tg_core.hcq.external.structs import FIELD
 from tg_core.uop.ops import Ops, UOp
@@ -171,6 +172,21 @@ def test_addresses_are_values_too() -> None:
     HostProgram([ccall(MEMCPY, there, OUT.after(copied), 4)], {OUT: out})()
     assert out.numpy()[8:12].view(np.int32).tolist() == [1234]
     assert address_value(inner) is address_value(inner)
+
+
+def test_programs_that_differ_in_linked_numbers_are_one() -> None:
+    programs = []
+    for number in (3, -1, 1 << 40):
+        out = Buffer("CPU", 64, dtypes.uint8).copyin(bytes(64))
+        value = linked_value(number)
+        stores = [
+            OUT.index(UOp.const(i)).store((value >> 8 * i).cast(dtypes.uint8)) for i in range(8)
+        ]
+        program = HostProgram(stores, {OUT: out})
+        program()
+        assert out.numpy()[:8].view(np.int64).tolist() == [number]
+        programs.append(program)
+    assert len({program.body for program in programs}) == 1
 
 
 def test_equal_structures_are_one_memory_unless_named() -> None:

@@ -21,7 +21,7 @@ from tg_core.hcq.external.functions import (
 )
 from tg_core.hcq.external.memory import HostMemory
 from tg_core.hcq.external.program import HostProgram, number_placeholders
-from tg_core.hcq.external.structs import address_of, address_value, cstruct
+from tg_core.hcq.external.structs import address_of, address_value, cstruct, linked_value
 
 __all__ = [
     "CFunction",
@@ -34,6 +34,7 @@ __all__ = [
     "constant_bytes",
     "cstruct",
     "host_storage",
+    "linked_value",
     "number_placeholders",
     "provide_functions",
     "split_fields",

@@ -14,11 +14,12 @@ from tg_core.uop.ops import Ops, UOp
 if TYPE_CHECKING:
     from tg_core.dtype import DType
 
-__all__ = ["FIELD", "address_of", "address_value", "cstruct"]
+__all__ = ["FIELD", "address_of", "address_value", "cstruct", "linked_value"]
 
 FIELD = "field"
 """What the argument of an INS that fills a field begins with; then come offset and bytes."""
 
+_WORD = (1 << 64) - 1
 _WORDS = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}
 
 
@@ -35,9 +36,22 @@ def address_value(storage: UOp, device: str | None = None, offset: int = 0) -> U
         device: who looks at it; None for the host.
         offset: bytes into it.
     """
-    address = UOp(Ops.GETADDR, (storage,), (device, offset))
-    cell = host_storage(("cell", address.key), dtypes.uint64, 1)
-    return cell.after(UOp(Ops.INS, (cell, address), (FIELD, 0, 8))).index(UOp.const(0)).load()
+    return _linked(UOp(Ops.GETADDR, (storage,), (device, offset)))
+
+
+def linked_value(number: int) -> UOp:
+    """Return a number that is written when a program is linked. Programs that differ in nothing but
+    such numbers, like descriptors of files, are one in all caches.
+
+    Args:
+        number: of 64 bits at most.
+    """
+    return _linked(UOp.const(number & _WORD, dtypes.uint64))
+
+
+def _linked(value: UOp) -> UOp:
+    cell = host_storage(("cell", value.key), dtypes.uint64, 1)
+    return cell.after(UOp(Ops.INS, (cell, value), (FIELD, 0, 8))).index(UOp.const(0)).load()
 
 
 def cstruct(layout: type[Any], label: str = "", /, **fields: Any) -> UOp:
