@@ -218,3 +218,11 @@ def test_flipping_all_bits_of_an_unsigned_value() -> None:
     low, high = UOp.variable("u", 3, 9, dtypes.uint8), UOp.const(-1)
     flipped = UOp(Ops.XOR, (low, high))
     assert (flipped.vmin, flipped.vmax) == (255 - 9, 255 - 3)
+
+
+@pytest.mark.parametrize("op", [Ops.FLOORDIV, Ops.CDIV, Ops.FLOORMOD, Ops.CMOD])
+@pytest.mark.parametrize("divisor", [3.7, -3.7, 0.5])
+def test_float_quotients_and_remainders_have_no_integer_bounds(op: Ops, divisor: float) -> None:
+    x = UOp(Ops.PARAM, (), variable(0.0, 10.0, dtypes.float32).arg)
+    node = x.alu(op, UOp.const(divisor, dtypes.float32))
+    assert node.bounds == (-math.inf, math.inf)
