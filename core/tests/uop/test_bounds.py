@@ -223,6 +223,6 @@ def test_flipping_all_bits_of_an_unsigned_value() -> None:
 @pytest.mark.parametrize("op", [Ops.FLOORDIV, Ops.CDIV, Ops.FLOORMOD, Ops.CMOD])
 @pytest.mark.parametrize("divisor", [3.7, -3.7, 0.5])
 def test_float_quotients_and_remainders_have_no_integer_bounds(op: Ops, divisor: float) -> None:
-    x = UOp(Ops.PARAM, (), variable(0.0, 10.0, dtypes.float32).arg)
+    x = variable(0.0, 10.0, dtypes.float32)
     node = x.alu(op, UOp.const(divisor, dtypes.float32))
     assert node.bounds == (-math.inf, math.inf)
