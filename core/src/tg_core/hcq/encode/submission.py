@@ -178,12 +178,12 @@ class _Body:
     def _submitted(self, number: int, placed: Placed, done: UOp) -> UOp:
         """Push the words of one queue, after everything before."""
         marks = [
-            UOp(Ops.PARAM, (), ParamArg(-1, dtype, (), None, name), ("mark", name))
-            for name, dtype in (
-                ("address", dtypes.int64),
-                ("start", dtypes.int64),
-                ("count", dtypes.int64),
-                ("ready", dtypes.bool),
+            UOp(Ops.PARAM, (), ParamArg(-1, dtype, (), None, name, bounds), ("mark", name))
+            for name, dtype, bounds in (
+                ("address", dtypes.int64, (-(1 << 63), (1 << 63) - 1)),
+                ("start", dtypes.int64, (0, _MOST)),
+                ("count", dtypes.int64, (0, _MOST)),
+                ("ready", dtypes.bool, (0, 1)),
             )
         ]
         commands = commands_of(placed.queue.device.name)
