@@ -194,6 +194,7 @@ def bench(session: nox.Session) -> None:
             name = script.stem.removeprefix("bench_")
             arguments += ["--json", f"benchmarks/results/{name}.json"]
         session.run("python", str(script), *arguments)
+    session.run("python", "benchmarks/table.py")
 
 
 @nox.session

@@ -1,6 +1,6 @@
 """Time of `import tg_core` against `import numpy`, each in new processes, as JSON.
 
-python benchmarks/bench_import.py [--runs N]
+python benchmarks/bench_import.py [--runs N] [--json FILE]
 
 The runs alternate, so that whatever else the machine does meets both alike. What is reported is the
 time above that of an interpreter that imports nothing.
@@ -15,6 +15,9 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
+
+from peers import write_json
 
 STATEMENTS = {
     "nothing": "pass",
@@ -46,7 +49,9 @@ def measure(runs: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=15)
-    runs = parser.parse_args().runs
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    runs = options.runs
     seconds = measure(runs)
     result = {
         "benchmark": "import",
@@ -58,6 +63,7 @@ def main() -> None:
         "limit": 1.5,
     }
     print(json.dumps(result, indent=2))
+    write_json(result, options.json)
 
 
 if __name__ == "__main__":

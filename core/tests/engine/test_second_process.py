@@ -113,6 +113,39 @@ def test_without_the_cache_everything_is_done_again(filled: tuple[Path, Any]) ->
     assert entries(folder) == before
 
 
+def test_the_second_process_does_not_even_load_what_makes_kernels(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from tg_core import Tensor, TinyJit\n"
+        "x = Tensor([[1.0, 2.0], [3.0, 4.0]])\n"
+        "step = TinyJit(lambda t: (t @ t).relu().contiguous().sum())\n"
+        "print([step(x.realize()).item() for _ in range(4)])\n"
+        "print(sorted(m for m in sys.modules if m in sys.argv[1:] or m.startswith('llvmlite')))\n"
+    )
+    late = [
+        "tg_core.codegen.optimize",
+        "tg_core.codegen.pipeline",
+        "tg_core.hcq.link_queues",
+        "tg_core.schedule.expand_shards",
+        "tg_core.schedule.make_schedule",
+        "tg_core.tensor.gradient_rules",
+        "importlib.metadata",
+    ]
+    lines = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *late],
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        lines.append(done.stdout.splitlines())
+    assert lines[0][0] == lines[1][0] == str([54.0] * 4)
+    assert "tg_core.codegen.pipeline" in lines[0][1]
+    assert lines[1][1] == "[]"
+
+
 def copy_of(folder: Path, target: Path) -> list[Path]:
     for path in entries(folder):
         copy = target / path.relative_to(folder)
