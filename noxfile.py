@@ -25,6 +25,16 @@ JUDGES = (
 )  # fmt: skip
 """Sessions that write a report."""
 FULL = ("lint", "types", "contracts", "docs", "tests", *JUDGES, "conformance", "bench")
+OWN_PROCESSES = (
+    "conformance/tests/test_guide.py",
+    "conformance/tests/test_planted_faults.py",
+    "conformance/tests/test_reference_faults.py",
+    "conformance/tests/test_scaffold.py",
+    "core/tests/cli",
+    "core/tests/engine/test_second_process.py",
+    "core/tests/test_packaging.py",
+)
+"""Tests that compile nothing in their own process."""
 
 nox.options.sessions = ["lint", "types", "contracts", "tests"]
 nox.options.reuse_existing_virtualenvs = True
@@ -83,7 +93,8 @@ def proofs(session: nox.Session) -> None:
     session.env["INDEX_PROOFS_REPORT"] = os.environ.get(
         "INDEX_PROOFS_REPORT", "reports/index_proofs.json"
     )
-    session.run("pytest", "-p", "index_proofs", *(session.posargs or ("-n", "2")))
+    ignored = [f"--ignore={path}" for path in OWN_PROCESSES]
+    session.run("pytest", "-p", "index_proofs", *ignored, *(session.posargs or ("-n", "2")))
 
 
 @nox.session

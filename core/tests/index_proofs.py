@@ -36,6 +36,8 @@ class Proofs:
         """Digests of host programs, which are not checked."""
         self.failed: list[str] = []
         self.passed = 0
+        self.ignored: list[str] = []
+        """Tests that this run leaves out."""
         self.test = "collection"
 
     def add(self, sink: Any, stage: str, reports: list[Any]) -> None:
@@ -89,7 +91,8 @@ class Proofs:
             "left_out": {
                 "host programs, whose positions come from tables that core has written": len(
                     self.host_programs
-                )
+                ),
+                "tests that compile in processes of their own": sorted(self.ignored),
             },
             "versions": {"python": platform.python_version(), "z3": version("z3-solver")},
         }
@@ -100,6 +103,9 @@ _proofs = Proofs()
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Take part in the proofs; settings of the repository are in place by now."""
+    ignored = (Path(path) for path in session.config.getoption("ignore") or ())
+    _proofs.ignored = [path.as_posix() for path in ignored]
+
     from tg_core.hcq import compile as host
     from tg_core.uop import validate
 
