@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -159,6 +161,21 @@ def test_pooled_batches_follow_each_other_in_flight(seed: int) -> None:
         assert linked.run(buffers)
     assert len(starts) < rounds
     assert buffers[1].numpy()[0] == 64 * rounds
+
+
+def test_a_batch_that_nobody_keeps_goes_at_once() -> None:
+    """Without the collector of cycles: its memory is to be given out again."""
+    call = batch_of(kernel(0, 1))
+    gc.disable()
+    try:
+        linked = link_submits(call, {}, once=True)
+        linked.run([filled(0), filled(1)])
+        toy().synchronize()
+        batch_gone, memory_gone = weakref.ref(linked), weakref.ref(linked._commands[0])
+        del linked
+        assert (batch_gone(), memory_gone()) == (None, None)
+    finally:
+        gc.enable()
 
 
 def test_what_a_plugin_says_of_placeholders_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:

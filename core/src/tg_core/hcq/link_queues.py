@@ -169,7 +169,7 @@ class _Linker:
         given = dict(zip(placeholders, (table, patches), strict=False))
         memory = HostMemory(self.template.fields, given, self._host_memory, self._field_address)
         arguments = memory.prepare(placeholders)
-        self.kept.append(memory)
+        self.kept.extend(memory.found.values())
         return LinkedSubmits(
             program=load_host_program(self.template.body),
             body=self.template.body,
