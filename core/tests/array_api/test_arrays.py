@@ -137,3 +137,11 @@ def test_arrays_on_a_device() -> None:
         xp.ones_like(Tensor([1.0], device="PYTHON")),
     ):
         assert made.device == "PYTHON"
+
+
+def test_parts_of_real_numbers() -> None:
+    x = xp.asarray([1.5, -2.0])
+    assert xp.imag(x).tolist() == [0.0, 0.0] and xp.imag(x).dtype is xp.float32
+    assert xp.real(x).tolist() == [1.5, -2.0] and xp.conj(x).tolist() == [1.5, -2.0]
+    with pytest.raises(DTypeError, match="imag: expected numbers"):
+        xp.imag(xp.asarray([True]))

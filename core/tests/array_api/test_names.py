@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 
 import pytest
 
@@ -106,3 +107,8 @@ def test_functions_take_arrays() -> None:
         xp.sin([1.0])
     with pytest.raises(DTypeError, match="at least one array"):
         xp.add(1, 2)
+
+
+def test_constants() -> None:
+    assert (xp.e, xp.pi, xp.inf, xp.newaxis) == (math.e, math.pi, math.inf, None)
+    assert math.isnan(xp.nan)
