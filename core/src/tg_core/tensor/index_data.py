@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from tg_core.config import CHECK_INDEX
 from tg_core.dtype import dtypes
 from tg_core.engine import capture
-from tg_core.errors import IndexingError, ShapeError
+from tg_core.errors import DTypeError, IndexingError, ShapeError
 from tg_core.tensor.convert import bound_size
 from tg_core.tensor.index_checks import mark_positions
-from tg_core.uop.mixin.shape_utils import shape_text
+from tg_core.uop.mixin.shape_utils import require_int, shape_text
 
 if TYPE_CHECKING:
     from tg_core.tensor.tensor import Tensor
@@ -79,8 +79,11 @@ class IndexDataMethods:
             fill_value: what fills.
 
         Raises:
+            DTypeError: `mask` is no bool tensor.
             ShapeError: the shapes do not broadcast.
         """
+        if self._same_kind(mask, "masked_select").dtype is not dtypes.bool:
+            raise DTypeError(f"masked_select: the mask must be bool, found {mask.dtype.name}")
         values, where = self._aligned(mask)
         flat, chosen = values.flatten(), where.flatten()
         if size is None:
@@ -89,6 +92,7 @@ class IndexDataMethods:
 
     def _compacted(self: Tensor, chosen: Tensor, size: int, fill_value: Any) -> Tensor:
         """Return the first `size` chosen values of a vector, filled up."""
+        size = require_int("size", size)
         place = chosen.cast(dtypes.int32).cumsum() - 1
         target = chosen.where(place, -1)
         slots = self.arange(size, dtype=dtypes.int32).unsqueeze(-1)

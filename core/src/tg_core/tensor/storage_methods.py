@@ -106,8 +106,10 @@ class StorageMethods:
         """Take over the graph of `x`; return self.
 
         Raises:
+            DTypeError: `x` is no tensor.
             ShapeError: the shapes differ.
         """
+        self._same_kind(x, "replace")
         if self.shape != x.shape:
             raise ShapeError(
                 f"replace: shape {shape_text(self.shape)} cannot become {shape_text(x.shape)}"

@@ -14,6 +14,8 @@ from tg_core.uop.sizes import static_size
 if TYPE_CHECKING:
     from typing import Self
 
+    from tg_core.uop.uop import sint
+
 
 class ConvolutionMixin(PoolingMixin):
     """`conv2d conv_transpose2d`."""
@@ -46,10 +48,11 @@ class ConvolutionMixin(PoolingMixin):
             ShapeError: the shapes do not fit.
         """
         self._check_channels("conv2d", weight, groups, transposed=False)
+        self._check_bias("conv2d", bias, weight.shape[0])
         spatial = weight.ndim - 2
         kernel = tuple(static_size(size, "conv2d") for size in weight.shape[2:])
-        steps = repeat_to("conv2d", stride, spatial)
-        gaps = repeat_to("conv2d", dilation, spatial)
+        steps = _at_least("conv2d", "stride", repeat_to("conv2d", stride, spatial), 1)
+        gaps = _at_least("conv2d", "dilation", repeat_to("conv2d", dilation, spatial), 1)
         pairs = spatial_padding("conv2d", padding, spatial)
         for axis, (taps, gap, pair) in enumerate(zip(kernel, gaps, pairs, strict=True)):
             if self.shape[axis + 2] + sum(pair) < gap * (taps - 1) + 1:
@@ -69,6 +72,12 @@ class ConvolutionMixin(PoolingMixin):
         result = values._product_sum(filters, summed, dtype)
         result = result.reshape((batch, groups * outputs, *counts))
         return result if bias is None else result + bias.reshape((1, -1, *(1,) * spatial))
+
+    def _check_bias(self, name: str, bias: Self | None, channels: sint) -> None:
+        if bias is not None and self._same_kind(bias, name).shape != (channels,):
+            raise ShapeError(
+                f"{name}: bias of shape {shape_text(bias.shape)} for {channels} channels"
+            )
 
     def _check_channels(self, name: str, weight: Self, groups: int, transposed: bool) -> None:
         self._same_kind(weight, name)
@@ -105,12 +114,14 @@ class ConvolutionMixin(PoolingMixin):
         Raises:
             ShapeError: the shapes do not fit.
         """
-        self._check_channels("conv_transpose2d", weight, groups, transposed=True)
+        name = "conv_transpose2d"
+        self._check_channels(name, weight, groups, transposed=True)
+        self._check_bias(name, bias, groups * weight.shape[1])
         spatial = weight.ndim - 2
-        steps = repeat_to("conv_transpose2d", stride, spatial)
-        gaps = repeat_to("conv_transpose2d", dilation, spatial)
-        more = repeat_to("conv_transpose2d", output_padding, spatial)
-        pairs = spatial_padding("conv_transpose2d", padding, spatial)
+        steps = _at_least(name, "stride", repeat_to(name, stride, spatial), 1)
+        gaps = _at_least(name, "dilation", repeat_to(name, dilation, spatial), 1)
+        more = _at_least(name, "output_padding", repeat_to(name, output_padding, spatial), 0)
+        pairs = spatial_padding(name, padding, spatial)
         kernel = weight.shape[2:]
         grouped = weight.reshape((groups, weight.shape[0] // groups, *weight.shape[1:]))
         swapped = grouped.transpose(1, 2).flip(tuple(range(3, 3 + spatial)))
@@ -150,3 +161,9 @@ class ConvolutionMixin(PoolingMixin):
             DTypeError: no installed backend has image storage.
         """
         raise DTypeError("image_conv2d: needs a backend with image storage, use conv2d()")
+
+
+def _at_least(name: str, what: str, values: tuple[int, ...], least: int) -> tuple[int, ...]:
+    if min(values, default=least) < least:
+        raise ShapeError(f"{name}: {what} must be at least {least}, found {values}")
+    return values

@@ -102,7 +102,7 @@ class ShapingMixin(WindowsMixin):
                 raise ShapeError(f"split: the size must be positive, found {sizes}")
             lengths = [min(sizes, length - begin) for begin in range(0, max(length, 1), sizes)]
         else:
-            lengths = list(sizes)
+            lengths = [require_int("split", size) for size in sizes]
             if sum(lengths) != length or any(size < 0 for size in lengths):
                 raise ShapeError(f"split: sizes {lengths} do not add up to {length}")
         parts, begin = [], 0
