@@ -28,11 +28,12 @@ def support_table() -> str:
         f"{domain}.{name}" if domain else name: (domain, name) for domain, name in operator_names()
     }
     lines = ["| operator | since versions | node tests passed |", "|---|---|---|"]
-    for name in sorted({*ours, *tested} - reasons.keys()):
+    for name in sorted({*ours, *tested} - (reasons.keys() - ours.keys())):
         since = ", ".join(map(str, versions(*ours[name]))) if name in ours else "by definition"
-        lines.append(f"| {name} | {since} | {_passed(tested.get(name, {}))} |")
+        passed = reasons.get(name) or _passed(tested.get(name, {}))
+        lines.append(f"| {name} | {since} | {passed} |")
     lines += ["", "Left out:", "", "| operator | why |", "|---|---|"]
-    lines += [f"| {name} | {reasons[name]} |" for name in sorted(reasons)]
+    lines += [f"| {name} | {reasons[name]} |" for name in sorted(reasons.keys() - ours.keys())]
     return "\n".join(lines) + "\n"
 
 
