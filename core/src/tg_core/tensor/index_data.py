@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.config import CHECK_INDEX
 from tg_core.dtype import dtypes
-from tg_core.engine import capture
 from tg_core.errors import DTypeError, IndexingError, ShapeError
 from tg_core.tensor.convert import bound_size
 from tg_core.tensor.index_checks import mark_positions
@@ -51,6 +50,9 @@ class IndexDataMethods:
         Raises:
             IndexingError: a call is being captured, whose replays could not count again.
         """
+        # imported where it is asked: a tensor alone loads no engine
+        from tg_core.engine import capture
+
         if capture.capturing():
             raise IndexingError(
                 f"index: the result of a mask of shape {shape_text(mask.shape)} has a size that "
