@@ -134,6 +134,9 @@ class RefDevice(HCQCompiled):
                 executor.reset()
                 # Nothing is in flight any more: whatever comes is later.
                 self.machine.races.join("host", self.machine.races.snapshot(executor.name))
+            # The host sets the signal, in place of the work that was dropped.
+            signal, given = self.timeline.buffer.opaque.meta, self.timeline.given
+            self.machine.races.release("host", signal, given)
 
     def finalize(self) -> None:
         self.machine.remove(list(self.executors))
