@@ -181,7 +181,7 @@ def _read_record(file: BoundedFile) -> GgufEntry:
     number, offset = file.unpack("<IQ", f"the record of tensor {name!r}")
     shape = tuple(int(size) for size in reversed(sizes))
     # A size of 0 beside others that no memory has room for leaves no bytes to miss.
-    if math.prod(max(size, 1) for size in shape) > MAX_ELEMENTS:
+    if 0 in shape and math.prod(max(size, 1) for size in shape) > MAX_ELEMENTS:
         raise file.error(at, f"tensor {name!r}: shape {shape} has over 2^56 elements")
     return GgufEntry(name, number, shape, at, offset, 0)
 
