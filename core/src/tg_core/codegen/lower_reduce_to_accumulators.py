@@ -19,7 +19,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg_core.codegen.expand_copies import CHAIN
-from tg_core.codegen.separate_reused_ranges import LoopKey, loop_key, reduction_depths
+from tg_core.codegen.separate_reused_ranges import (
+    LoopKey,
+    loop_key,
+    reduction_depths,
+    separate_reused_ranges,
+)
 from tg_core.codegen.utils import closed_ranges, identity_of, with_sources
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import AddrSpace, Ops, UOp
@@ -63,6 +68,17 @@ class _Lowering:
                 self.key_of[node] = key
                 self.members.setdefault(key, []).append(node)
         self.done: dict[UOp, UOp] = {}
+
+    def shares_ranges(self) -> bool:
+        """Tell whether a range belongs to several loops: of copies of a reduction, folding may have
+        taken some out of a loop around it.
+        """
+        owner: dict[UOp, LoopKey] = {}
+        return any(
+            owner.setdefault(rng, key) != key
+            for key, members in self.members.items()
+            for rng in closed_ranges(members[0])
+        )
 
     def sources(self, node: UOp) -> list[UOp]:
         """Return what must be rebuilt before a node; for a reduction, the sources of all that share
@@ -122,7 +138,11 @@ def lower_reduce_to_accumulators(sink: UOp, renderer: Renderer) -> UOp:
         sink: a kernel after `expand_copies` and `expand_vectors`.
         renderer: says whether MULACC is native.
     """
-    return _Lowering(sink, renderer.native_ops).run(sink)
+    lowering = _Lowering(sink, renderer.native_ops)
+    if lowering.shares_ranges():
+        sink = separate_reused_ranges(sink)
+        lowering = _Lowering(sink, renderer.native_ops)
+    return lowering.run(sink)
 
 
 def is_private(node: UOp) -> bool:

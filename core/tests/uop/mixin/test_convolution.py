@@ -122,3 +122,13 @@ def test_gradient() -> None:
     x, w = RNG.standard_normal((1, 2, 4, 3)), RNG.standard_normal((2, 2, 2, 2))
     check_gradient(lambda a, b: a.conv2d(b, stride=2, padding=1), x, w)
     check_gradient(lambda a, b: a.conv_transpose2d(b, stride=2), x, w)
+
+
+def test_transposed_convolution_whose_rows_fold_to_zeros() -> None:
+    # every other row and column is zero, which takes copies of the sum out of the loop over rows
+    draw = np.random.default_rng(0).standard_normal
+    x, weight = draw((1, 2, 3, 3)).astype(np.float32), draw((2, 1, 1, 1)).astype(np.float32)
+    result = Tensor(x).conv_transpose2d(Tensor(weight), stride=2, output_padding=1)
+    wanted = np.zeros((1, 1, 6, 6))
+    wanted[0, 0, ::2, ::2] = np.einsum("chw,c->hw", x[0], weight[:, 0, 0, 0])
+    np.testing.assert_allclose(result.cast("float64").numpy(), wanted, rtol=1e-5)
