@@ -270,7 +270,8 @@ def gathering(source: bool, reduces: tuple[str | None, ...] = (None,)) -> Any:
         if reduce is not None:
             kwargs["reduce"] = reduce
             if "mean" in reduces:
-                kwargs["include_self"] = draw(st.booleans())
+                # theirs gives a part of the gradient to values that take no part
+                kwargs["include_self"] = (grad and reduce[0] == "a") or draw(st.booleans())
         return tuple(found), kwargs
 
     return arguments
@@ -752,6 +753,7 @@ DIFFERENCES: dict[str, str] = {
     "the sign of NaN is NaN": "sign",
     "a limit beyond an integer dtype is moved into it": "clamp clip",
     "fp8 saturates": "cast",
+    "only what takes part in a maximum gets a gradient": "scatter_reduce",
 } | {why: ops for why, (ops, _) in OTHER_DTYPES.items()}
 """What is not as in PyTorch on purpose, and where."""
 
