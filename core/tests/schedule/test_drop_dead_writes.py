@@ -60,6 +60,18 @@ def test_a_write_that_reads_what_it_overwrites_keeps_it() -> None:
     np.testing.assert_array_equal(target.numpy(), array * 2 + array)
 
 
+@pytest.mark.parametrize("shape", [(4, 5), (20,)])
+def test_a_state_written_into_itself_keeps_its_write(shape: tuple[int, ...]) -> None:
+    value, array = fresh()
+    target = Tensor.zeros(4, 5).contiguous().realize()
+    target.assign(value)
+    target.reshape(shape).assign(target.reshape(shape))
+    np.testing.assert_array_equal(target.numpy(), array)
+    target.assign(value + 1)
+    target[1:3].assign(target[1:3])
+    np.testing.assert_array_equal(target.numpy(), array + 1)
+
+
 @pytest.mark.parametrize("part", [slice(1, None), slice(None, None, 2), slice(0, 3)])
 def test_a_partial_write_keeps_the_rest(part: slice) -> None:
     value, array = fresh()

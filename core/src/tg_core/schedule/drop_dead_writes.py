@@ -20,7 +20,8 @@ def drop_dead_writes(root: UOp) -> UOp:
         return root
     readers: dict[UOp, int] = {}
     for node in order:
-        for source in dict.fromkeys(node.src):
+        # each place counts: what stores a state into itself reads it and names it
+        for source in node.src:
             readers[source] = readers.get(source, 0) + 1
     earlier: dict[UOp, UOp] = {}
     # The newest write first: what it makes unread includes the readers of older states.
@@ -68,7 +69,7 @@ def _release(node: UOp, readers: dict[UOp, int]) -> None:
     """Take back what a node that is no longer read has counted as reader of its sources."""
     stack = [node]
     while stack:
-        for source in dict.fromkeys(stack.pop().src):
+        for source in stack.pop().src:
             readers[source] -= 1
             if readers[source] == 0:
                 stack.append(source)
