@@ -72,6 +72,28 @@ def test_a_state_written_into_itself_keeps_its_write(shape: tuple[int, ...]) -> 
     np.testing.assert_array_equal(target.numpy(), array + 1)
 
 
+@pytest.mark.parametrize("is_held", [True, False])
+def test_what_only_an_overwritten_write_reads_stays_right(is_held: bool) -> None:
+    value, array = fresh()
+    other = Tensor(array).contiguous()
+    reader = other + 1
+    target = Tensor.zeros(4, 5).contiguous().realize()
+    target.assign(other)
+    target.assign(value * 2)
+    if not is_held:
+        del other
+    np.testing.assert_array_equal(target.numpy(), array * 2)
+    np.testing.assert_array_equal(reader.numpy(), array + 1)
+
+
+def test_a_view_that_only_an_overwritten_write_reads_stays_right() -> None:
+    one, two = Tensor(np.ones((4, 4), np.float32)), Tensor(np.full((4, 4), 2, np.float32))
+    one[1:3].assign(two[1:3] + 1)
+    one.assign(two * 5)
+    np.testing.assert_array_equal(one.numpy(), np.full((4, 4), 10))
+    np.testing.assert_array_equal(two.numpy(), np.full((4, 4), 2))
+
+
 @pytest.mark.parametrize("part", [slice(1, None), slice(None, None, 2), slice(0, 3)])
 def test_a_partial_write_keeps_the_rest(part: slice) -> None:
     value, array = fresh()

@@ -119,16 +119,23 @@ def _written_states(order: Iterable[UOp]) -> tuple[dict[UOp, UOp], set[UOp]]:
     return pending, superseded
 
 
-def _snapshots(pending: Mapping[UOp, UOp], superseded: set[UOp]) -> dict[UOp, UOp]:
-    """Return replacements for superseded states that live tensors outside of the schedule still
-    read.
+def _read_by_live(
+    pending: Mapping[UOp, UOp], superseded: set[UOp]
+) -> tuple[dict[UOp, UOp], list[UOp]]:
+    """Return what live tensors outside of the schedule read of it.
 
-    A reader reaches such a state without passing the pending state above it.
+    A reader reaches a superseded state without passing the pending state above it.
+
+    Returns:
+        Replacements for superseded states, and the newest states that nothing but an overwritten
+        one may lead to: live tensors take them for computed, so they must not be dropped with it.
     """
     at_risk = {s for s in superseded if s.op is Ops.AFTER or _is_allocated(s)}
     if not at_risk:
-        return {}
+        return {}, []
     replaced: dict[UOp, UOp] = {}
+    newest: dict[UOp, None] = {}
+    may_drop = any(state.op is Ops.AFTER for state in at_risk)
 
     def gate(node: UOp) -> bool:
         return node not in pending and _unbound(node)
@@ -137,9 +144,12 @@ def _snapshots(pending: Mapping[UOp, UOp], superseded: set[UOp]) -> dict[UOp, UO
         if is_realized(tensor.uop):
             continue
         for node in toposort((tensor.uop,), gate, enter_calls=False):
-            if node in at_risk and node not in replaced:
-                replaced[node] = _snapshot(node)
-    return replaced
+            if node in at_risk:
+                if node not in replaced:
+                    replaced[node] = _snapshot(node)
+            elif may_drop and node in pending and is_state(node):
+                newest[node] = None
+    return replaced, list(newest)
 
 
 def _snapshot(state: UOp) -> UOp:
@@ -196,9 +206,10 @@ class Pending:
         for old, new in (*done.items(), *others.items()):
             if old.op is Ops.AFTER and new in pending:
                 pending[old] = pending[new]
-        snapshots = _snapshots(pending, superseded)
+        snapshots, newest = _read_by_live(pending, superseded)
         taken = [storage_base(v) for v in snapshots.values()]
-        self.sink = UOp.sink(*states, *taken) if states else None
+        reached = dict.fromkeys((*states, *(done.get(n, n) for n in newest)))
+        self.sink = UOp.sink(*reached, *taken) if states else None
         pending.update((s, s.src[0]) for s in taken)
         self._pending, self._values = pending, {**views, **snapshots}
 
