@@ -94,6 +94,20 @@ def test_a_view_that_only_an_overwritten_write_reads_stays_right() -> None:
     np.testing.assert_array_equal(two.numpy(), np.full((4, 4), 2))
 
 
+def test_dropping_around_a_state_that_is_read_leaves_one_chain_of_writes() -> None:
+    value, array = fresh()
+    target = Tensor.zeros(4, 5).contiguous().realize()
+    seen = Tensor.zeros(4, 5).contiguous().realize()
+    target.assign(value * 3)
+    target.assign(value * 2)
+    seen.assign(target)
+    target.assign(value + 1)
+    target.assign(Tensor.full((4, 5), 2.0))
+    Tensor.realize(seen, target)
+    np.testing.assert_array_equal(seen.numpy(), array * 2)
+    np.testing.assert_array_equal(target.numpy(), np.full((4, 5), 2))
+
+
 @pytest.mark.parametrize("part", [slice(1, None), slice(None, None, 2), slice(0, 3)])
 def test_a_partial_write_keeps_the_rest(part: slice) -> None:
     value, array = fresh()

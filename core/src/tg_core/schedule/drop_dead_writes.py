@@ -7,7 +7,7 @@ loaded from a file, zeros that are filled.
 
 from __future__ import annotations
 
-from tg_core.uop.graph import toposort
+from tg_core.uop.graph import toposort, with_sources
 from tg_core.uop.ops import Ops, UOp
 
 __all__ = ["drop_dead_writes"]
@@ -35,7 +35,17 @@ def drop_dead_writes(root: UOp) -> UOp:
                 state = state.src[0]
             if state is not first:
                 earlier[first] = state
-    return root.substitute(earlier) if earlier else root
+    return _without(order, earlier)[root] if earlier else root
+
+
+def _without(order: list[UOp], earlier: dict[UOp, UOp]) -> dict[UOp, UOp]:
+    """Return what each node becomes. The state in the place of another changes too, where a write
+    before it is dropped.
+    """
+    done: dict[UOp, UOp] = {}
+    for node in order:
+        done[node] = done[earlier[node]] if node in earlier else with_sources(node, done)
+    return done
 
 
 def _holds_stores_only(node: UOp) -> bool:
