@@ -380,3 +380,14 @@ def test_one_device_is_a_move() -> None:
     moved = Tensor(A).shard(("PYTHON:1",), 0)
     assert moved.device == "PYTHON:1"
     np.testing.assert_array_equal(moved.numpy(), A)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_writes_through_views_reach_values_that_are_not_realized(axis: int | None) -> None:
+    whole = Tensor(A).shard(TWO, axis) + 1
+    part = whole[1:5]
+    part[1:2].assign(9.0)
+    expected = A + 1
+    expected[2] = 9
+    np.testing.assert_array_equal(whole.numpy(), expected)
+    np.testing.assert_array_equal(part.numpy(), expected[1:5])

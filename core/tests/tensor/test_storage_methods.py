@@ -57,3 +57,11 @@ def test_moves_keep_flag_and_gradient() -> None:
 def test_what_would_run_is_shown() -> None:
     linear, values = (Tensor([1, 2]) + Variable("v", 1, 9).bind(4)).linear_with_vars()
     assert linear.op is Ops.LINEAR and list(values.values()) == [4]
+
+
+def test_a_write_through_a_view_of_a_view_reaches_what_is_not_realized() -> None:
+    whole = Tensor([1.0, 2.0, 3.0, 4.0]) + 1
+    part = whole[1:]
+    part[1:2].assign(9.0)
+    assert whole.tolist() == [2.0, 3.0, 9.0, 5.0]
+    assert part.tolist() == [3.0, 9.0, 5.0]

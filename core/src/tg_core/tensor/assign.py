@@ -81,16 +81,38 @@ def _rebase_aliases(old: UOp, new: UOp) -> None:
 
 
 def _owner_base(x: Tensor) -> UOp | None:
-    """Return the node under a view without storage that another live tensor holds, and that a write
-    must therefore reach.
+    """Return the lowest node under a view without storage that another live tensor holds: a write
+    must reach it, and the views between.
     """
     held = {t.uop for t in live_tensors() if t is not x}
-    node = x.uop
+    owner, node = None, x.uop
     while node.op in ALIASING:
         node = node.src[0]
         if node in held:
-            return node
-    return None
+            owner = node
+    return owner
+
+
+def _owner_parts(x: Tensor) -> UOp | None:
+    """Return `_owner_base` of a tensor over several devices: a value whose parts are all under the
+    parts of `x`.
+    """
+    under: list[dict[UOp, int]] = []
+    for part in x.uop.src:
+        depths: dict[UOp, int] = {}
+        while part.op in ALIASING:
+            part = part.src[0]
+            depths[part] = len(depths)
+        under.append(depths)
+    owner, lowest = None, -1
+    for tensor in live_tensors():
+        parts = tensor.uop.src
+        if tensor is x or tensor.uop.op is not Ops.MULTI or len(parts) != len(under):
+            continue
+        found = [n.get(p, -1) for p, n in zip(parts, under, strict=True) if 0 not in p.shape]
+        if found and min(found) > lowest:
+            owner, lowest = tensor.uop, min(found)
+    return owner
 
 
 def _checked_value(x: Tensor, value: Tensor) -> UOp:
@@ -154,6 +176,12 @@ def _record_parts(x: Tensor, value: UOp) -> None:
         value = replicated(value)
     values = value.src if value.op is Ops.MULTI else (value,) * len(devices)
     bases = [storage_base(part) for part in target.src]
+    if not all(map(is_state, bases)) and all(map(_is_writable_view, target.src)):
+        owner = _owner_parts(x)
+        if owner is not None:
+            _rebase_parts(owner.src, _clone_parts(owner).src)
+            target = x.uop
+            bases = [storage_base(part) for part in target.src]
     if not all(
         is_state(base) and _is_writable_view(part)
         for base, part in zip(bases, target.src)
