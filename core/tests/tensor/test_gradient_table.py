@@ -229,7 +229,8 @@ TABLE: dict[str, tuple[Callable[..., UOp], tuple[tuple[int, ...], ...], tuple[fl
         (-2, 2),
     ),
     "scatter_reduce": (
-        lambda x, y: (x * x).scatter_reduce(0, index(1, 1, 0), y * y, "prod"),
+        lambda x, y: (x * x).scatter_reduce(0, index(1, 1, 0), y * y, "prod")
+        * (x * x).scatter_reduce(0, index(1, 1, 0), y * y, "amax", include_self=False),
         ((2,), (3,)),
         (0.3, 2),
     ),
