@@ -53,7 +53,7 @@ def scatter_sum(expanded: UOp, grad: UOp, axes: tuple[int, ...]) -> UOp | None:
     Returns:
         The sum over the axes, in the dtype that sums have; None where a sum it is.
     """
-    if not all(isinstance(size, int) for size in grad.shape) or math.prod(grad.shape) < LEAST_WORK:  # type: ignore[type-var]  # ints
+    if not all(isinstance(size, int) for size in grad.shape) or math.prod(grad.shape) < LEAST_WORK:
         return None
     lookup = _lookup_of(grad, axes)
     if lookup is None or lookup.positions in axes or not isinstance(expanded.device, str):
