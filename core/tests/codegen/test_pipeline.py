@@ -14,8 +14,8 @@ from codegen_samples import SAMPLES, Sample
 from kernel_eval import KernelEvaluator
 
 from tg_core.codegen import Opt, OptKind, lower_kernel
-from tg_core.codegen.pipeline import pipeline
 from tg_core.codegen.normalize_kernel import normalize_kernel
+from tg_core.codegen.pipeline import pipeline
 from tg_core.codegen.utils import axis_type
 from tg_core.renderer.api import Renderer
 from tg_core.uop.ops import AxisType, KernelInfo, Ops, UOp

@@ -6,7 +6,6 @@ from tensor_eval import check_gradient, value
 
 from tg_core.tensor import Tensor
 
-
 ODD = ["sin", "tan", "atan", "asin", "sinh", "tanh", "asinh", "atanh", "erf", "expm1", "log1p"]
 
 
