@@ -14,6 +14,7 @@ from codegen_kernels import (
     load,
     loop,
     param,
+    reduce_loop,
 )
 from codegen_samples import SAMPLES
 
@@ -32,19 +33,30 @@ def add_one(x: UOp) -> UOp:
 
 
 def test_names_tell_kind_and_sizes() -> None:
-    assert name_kernel(SAMPLES["matmul"](4, 5, 6).sink).startswith("r_4_5_6_")
-    assert name_kernel(SAMPLES["add"](64, 0, 0).sink).startswith("E_64_")
+    assert lower_kernel(SAMPLES["matmul"](4, 5, 6).sink, SIMD).arg.name.startswith("r_4_5_6_")
+    assert lower_kernel(SAMPLES["add"](64, 0, 0).sink, SIMD).arg.name.startswith("E_64_")
+
+
+def test_loops_that_are_not_left_are_neither_named_nor_counted() -> None:
+    # the sum of (j < i) over j is i
+    i, j = loop(64, 0), reduce_loop(64, 1)
+    ones = (j < i).where(UOp.const(1, dtypes.int32), UOp.const(0, dtypes.int32))
+    sink = kernel(param(0, 64, dtypes.int32).index(i).store(ones.reduce(Ops.ADD, j)).end(i))
+    info = lower_kernel(sink, SIMD).arg
+    assert info.name.startswith("E_64_")
+    assert info.estimates.flops <= 64
+    assert info.estimates.bytes == 64 * 4
 
 
 def test_a_given_name_is_made_an_identifier() -> None:
     sink = SAMPLES["add"](8, 0, 0).sink.replace(arg=KernelInfo("my kernel: 2"))
-    assert name_kernel(sink).startswith("my_kernel__2_")
-    assert name_kernel(sink).isidentifier()
+    assert name_kernel(sink, sink).startswith("my_kernel__2_")
+    assert name_kernel(sink, sink).isidentifier()
 
 
 def test_different_kernels_have_different_names() -> None:
     names = {
-        name_kernel(SAMPLES[n](8, 8, 8).sink)
+        lower_kernel(SAMPLES[n](8, 8, 8).sink, SIMD).arg.name
         for n in ("add", "matmul", "matmul_transposed", "transpose")
     }
     assert len(names) == 4

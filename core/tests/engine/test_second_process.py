@@ -87,7 +87,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     folder = tmp_path_factory.mktemp("cache")
     counts, results, _, err = run(folder)
     assert counts["schedules"] > 5
-    assert counts["pipelines"] == counts["compiles"] > 5
+    assert counts["pipelines"] == 2 * counts["compiles"] > 10, "simplification and lowering"
     assert err == ""
     return folder, results
 

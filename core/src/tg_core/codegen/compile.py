@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Final
 
 from tg_core.codegen.disk_programs import load_compiled, store_compiled
 from tg_core.codegen.normalize_kernel import normalize_kernel
-from tg_core.config import DEBUG, codegen_state
-from tg_core.support.trace import span
+from tg_core.config import DEBUG, PROFILE, codegen_state
+from tg_core.support.trace import add_event, span
 from tg_core.uop.ops import Ops, UOp
 from tg_core.uop.record import recorded_section
 
@@ -38,11 +39,12 @@ def lower_kernel(sink: UOp, renderer: Renderer) -> UOp:
     # only a process that compiles loads the passes
     from tg_core.codegen.describe_program import describe_program, name_kernel
     from tg_core.codegen.estimate_work import estimate_work
-    from tg_core.codegen.pipeline import run_pipeline
+    from tg_core.codegen.pipeline import LOWERING, SIMPLIFICATION, run_pipeline
 
     normal = normalize_kernel(sink)
-    linear = run_pipeline(normal, renderer)
-    info = describe_program(linear, name_kernel(normal), estimate_work(normal))
+    loops = run_pipeline(normal, renderer, SIMPLIFICATION)
+    linear = run_pipeline(loops, renderer, LOWERING)
+    info = describe_program(linear, name_kernel(normal, loops), estimate_work(loops))
     return UOp(Ops.PROGRAM, (normal, linear), info)
 
 
@@ -102,20 +104,26 @@ class _Wanted:
 
     def start(self) -> None:
         """Lower the kernel and print its source."""
-        from tg_core.codegen.describe_program import name_kernel
         from tg_core.codegen.show_program import assembly_of
 
-        self.name = name_kernel(self.normal)
-        with span(self.name, "compile"), recorded_section("kernel", self.name) as section:
+        started = time.perf_counter()
+        with recorded_section("kernel", self.normal.key.hex()[:6]) as section:
             self.lowered = lower_kernel(self.normal, self.renderer)
+            self.name = self.lowered.arg.name
             self.source = self.renderer.render(self.name, self.lowered.src[1])
             if section is not None:
-                section.target, section.source = self.renderer.name, self.source
+                section.name, section.target, section.source = (
+                    self.name,
+                    self.renderer.name,
+                    self.source,
+                )
                 section.assembly = assembly_of(self.source, self.renderer)
+        if PROFILE.value:
+            add_event(f"lower {self.name}", "compile", started, time.perf_counter() - started)
 
     def compile(self) -> bytes:
         """Return the binary of the source."""
-        with span(f"{self.name} {self.renderer.name}", "compile"):
+        with span(f"{self.renderer.name} {self.name}", "compile"):
             return self.renderer.compile(self.source)
 
 
@@ -142,7 +150,7 @@ def _compile_overlapped(missing: list[_Wanted]) -> None:
 
     # a thread that comes back from native code waits this long for one that runs Python
     interval = sys.getswitchinterval()
-    pool = ThreadPoolExecutor(_WORKERS, "tg-compile")
+    pool = ThreadPoolExecutor(_WORKERS, "compiler")
     sys.setswitchinterval(min(interval, _SWITCH_SECONDS))
     try:
         binaries: list[Future[bytes]] = []

@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 _HASH_DIGITS = 6
 
 
-def name_kernel(sink: UOp) -> str:
+def name_kernel(sink: UOp, loops: UOp) -> str:
     """Return an identifier: `r` with a reduction, else `E`, the sizes of the loops, and some digits
     of the kernel's hash.
 
     A name that the kernel carries itself takes the place of kind and sizes.
+
+    Args:
+        sink: a kernel as `docs/ir.md` defines it, normalized.
+        loops: the same kernel simplified, with the loops that are left to run.
     """
     info = sink.arg
     given = info.name if isinstance(info, KernelInfo) else ""
-    ranges = sorted((n for n in sink.toposort() if n.op is Ops.RANGE), key=lambda r: r.arg[:-1])
+    ranges = sorted((n for n in loops.toposort() if n.op is Ops.RANGE), key=lambda r: r.arg[:-1])
     kind = "r" if any(axis_type(r) is AxisType.REDUCE for r in ranges) else "E"
     label = given or "_".join([kind, *(str(greatest_size(r)) for r in ranges)])
     return f"{re.sub('[^0-9a-zA-Z_]', '_', label)[:60]}_{sink.key.hex()[:_HASH_DIGITS]}"

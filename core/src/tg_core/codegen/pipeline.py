@@ -59,13 +59,20 @@ pipeline: Final[tuple[Pass, ...]] = (
 )
 """Every pass takes and returns a kernel SINK, the last returns LINEAR."""
 
+SIMPLIFICATION: Final = slice(0, 1)
+"""The passes that leave the loops and operations a kernel needs, which name and measure it."""
 
-def run_pipeline(sink: UOp, renderer: Renderer) -> UOp:
-    """Return the linear program of a kernel.
+LOWERING: Final = slice(1, None)
+"""The passes after `SIMPLIFICATION`."""
+
+
+def run_pipeline(sink: UOp, renderer: Renderer, part: slice = slice(None)) -> UOp:
+    """Return the linear program of a kernel, or what a part of the passes makes of it.
 
     Args:
-        sink: a kernel as `docs/ir.md` defines it.
+        sink: a kernel as `docs/ir.md` defines it, or what the passes before the part returned.
         renderer: the target.
+        part: which passes run, all by default.
 
     Raises:
         CompileError: the kernel cannot be lowered for this target.
@@ -73,7 +80,7 @@ def run_pipeline(sink: UOp, renderer: Renderer) -> UOp:
             not shown to stay inside its storage (with CHECK_OOB set).
     """
     node = sink
-    for step in pipeline:
+    for step in pipeline[part]:
         node = recorded_pass(step.name, node, step.run, node, renderer)
         if SPEC.value:
             _verify(node, step)

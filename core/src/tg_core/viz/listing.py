@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tg_core.codegen.describe_program import name_kernel
 from tg_core.codegen.normalize_kernel import normalize_kernel
+from tg_core.codegen.simplify_kernel import simplify_kernel
 from tg_core.dtype import dtypes
 from tg_core.uop.graph import toposort
 from tg_core.uop.ops import GroupOp, KernelInfo, Ops
@@ -204,7 +205,8 @@ def _literal(value: Any) -> str:
 def _called(call: UOp) -> str:
     body = call.src[0]
     if isinstance(body.arg, KernelInfo):
-        return name_kernel(normalize_kernel(body))
+        normal = normalize_kernel(body)
+        return name_kernel(normal, simplify_kernel(normal))
     name = getattr(call.arg, "name", "") or getattr(body.arg, "name", "")
     return str(name) or body.op.name.lower()
 
