@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from tg_core import Context, Tensor
+from tg_core import Context, Device, Tensor
 from tg_core.support.trace import _origin, clear_trace, span, write_trace
 
 
@@ -20,15 +20,26 @@ def test_schedule_compile_copies_and_kernels_are_on_the_time_line(tmp_path: Path
         assert total.item() == 1 + 0.5 + 3 + 1.125 + 14
     path = tmp_path / "trace.json"
     assert write_trace(str(path)) == str(path)
-    events = json.loads(path.read_text())["traceEvents"]
+    written = json.loads(path.read_text())["traceEvents"]
     clear_trace()
+    events = [e for e in written if e["ph"] != "M"]
+    names = {(e["name"], e["tid"]): e["args"] for e in written if e["ph"] == "M"}
+    assert {e["pid"] for e in written} == {os.getpid()}
+    assert names["process_name", 0]["name"]
+    for row in {e["tid"] for e in events}:
+        assert names["thread_name", row]["name"]
+    order = [names["thread_sort_index", row]["sort_index"] for row in {e["tid"] for e in events}]
+    assert sorted(order) == list(range(len(order)))
+    assert any(args.get("name") == Device.DEFAULT for args in names.values())
+    launches = sorted(e["name"] for e in events if e["cat"] == "launch")
+    assert launches == sorted(f"launch {e['name']}" for e in events if e["cat"] == "kernel")
     assert {"schedule", "kernel", "copy"} <= {e["cat"] for e in events}
     for event in events:
         assert event["ph"] == "X"
         assert event["dur"] >= 0
         assert event["ts"] >= 0
         assert event["pid"] == os.getpid()
-        assert event["tid"] == threading.get_native_id() or event["cat"] == "compile"
+        assert (event["tid"] == threading.get_native_id()) or event["cat"] in {"compile", "kernel"}
         assert event["name"]
         assert all(math.isfinite(event[key]) for key in ("ts", "dur"))
         assert event["ts"] + event["dur"] <= (time.perf_counter() - _origin) * 1e6

@@ -68,6 +68,7 @@ class KernelStep:
 
     def run(self, arguments: Arguments, marks: Marks) -> None:
         """Launch, and report if asked to."""
+        entered = time.perf_counter()
         buffers = [resolve(a, arguments).ensure_allocated() for a in self.buffers]
         if SHOWN:
             for slot, buffer in zip(self.info.params, buffers, strict=True):
@@ -95,13 +96,14 @@ class KernelStep:
         GlobalCounters.memory_bytes += self.info.estimates.bytes
         if wait:
             seconds = elapsed if elapsed is not None else time.perf_counter() - started
-            self._report(started, seconds)
+            self._report(entered, started, seconds)
 
-    def _report(self, started: float, seconds: float) -> None:
+    def _report(self, entered: float, started: float, seconds: float) -> None:
         GlobalCounters.time_sum += seconds
         if PROFILE.value:
             rates = kernel_rates(self.device, self.info, seconds)
-            add_event(self.info.name, "kernel", started, seconds, rates)
+            add_event(self.info.name, "kernel", started, seconds, rates, self.device)
+            add_event(f"launch {self.info.name}", "launch", entered, time.perf_counter() - entered)
         if DEBUG.value >= 2:
             report_kernel(self.device, self.info, seconds)
 
@@ -220,8 +222,12 @@ class QueueStep:
         """Run and report every call; returns False if nothing could be done."""
         if self._timed is None:
             self._timed = _link_submits(self.call, self.fixed, timed=True)
+        entered = time.perf_counter()
         if not self._timed.run(arguments, wait=True):
             return False
+        if PROFILE.value:
+            spent = time.perf_counter() - entered
+            add_event(f"launch of {len(self.call.src[0].src)}", "launch", entered, spent)
         own = [arguments[slot] for slot in self.slots]
         calls = self.call.src[0].src
         for call, (begin, end) in zip(calls, self._timed.host_times(), strict=True):
@@ -242,7 +248,7 @@ def _report(call: UOp, seconds: float, started: float, arguments: Arguments) -> 
         destination, source = (resolve(parse_argument(call.src[i]), arguments) for i in (1, 2))
         if PROFILE.value:
             ends = {"from": source.device, "to": destination.device, "bytes": destination.nbytes}
-            add_event("copy", "copy", started, seconds, ends)
+            add_event("copy", "copy", started, seconds, ends, f"{destination.device} copies")
         if DEBUG.value >= 2:
             report_copy(destination, source, seconds)
         return
@@ -250,7 +256,8 @@ def _report(call: UOp, seconds: float, started: float, arguments: Arguments) -> 
     GlobalCounters.time_sum += seconds
     device = call_device(call)
     if PROFILE.value:
-        add_event(info.name, "kernel", started, seconds, kernel_rates(device, info, seconds))
+        rates = kernel_rates(device, info, seconds)
+        add_event(info.name, "kernel", started, seconds, rates, device)
     if DEBUG.value >= 2:
         report_kernel(device, info, seconds)
 

@@ -3,7 +3,8 @@ Perfetto open.
 
 `PROFILE=1` records; the file is written at exit to `PROFILE_FILE`.
 
-Source: "Trace Event Format", Google, 2016: complete events (`ph` "X") in microseconds.
+Source: "Trace Event Format", Google, 2016: complete events (`ph` "X") in microseconds, and
+metadata (`ph` "M") that names processes and rows.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import atexit
 import contextlib
 import json
 import os
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tg_core.config import PROFILE, PROFILE_FILE
@@ -22,6 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _events: list[dict[str, Any]] = []
+_rows: dict[tuple[int, int], str] = {}
+"""Names of rows, by process and number."""
+_tracks: dict[str, int] = {}
+_FIRST_TRACK = 1 << 30
+"""Number of the first row that is no thread; Linux numbers threads below 2^22."""
 _origin = time.perf_counter()
 _NOTHING = contextlib.nullcontext()
 
@@ -31,7 +39,7 @@ def span(name: str, category: str, **arguments: Any) -> contextlib.AbstractConte
 
     Args:
         name: what is shown.
-        category: one of `schedule`, `compile`, `load`, `kernel`, `copy`, `batch`, `jit`.
+        category: one of `schedule`, `compile`, `load`, `launch`, `kernel`, `copy`.
         arguments: shown on selection; JSON values.
     """
     return _record(name, category, arguments) if PROFILE.value else _NOTHING
@@ -52,6 +60,7 @@ def add_event(
     started: float,
     seconds: float,
     arguments: dict[str, Any] | None = None,
+    track: str | None = None,
 ) -> None:
     """Record something that was timed elsewhere.
 
@@ -61,9 +70,16 @@ def add_event(
         arguments: as for `span`.
         started: of `time.perf_counter`.
         seconds: how long it took.
+        track: the row it is shown in, as the name of a device; that of the thread unless given.
     """
     if not _events:
         atexit.register(write_trace)
+    row = threading.get_native_id()
+    name_of_row = threading.current_thread().name
+    if track is not None:
+        row = _tracks.setdefault(track, _FIRST_TRACK + len(_tracks))
+        name_of_row = track
+    _rows.setdefault((os.getpid(), row), name_of_row)
     _events.append(
         {
             "name": name,
@@ -72,7 +88,7 @@ def add_event(
             "ts": (started - _origin) * 1e6,
             "dur": seconds * 1e6,
             "pid": os.getpid(),
-            "tid": threading.get_native_id(),
+            "tid": row,
             "args": arguments or {},
         }
     )
@@ -88,10 +104,26 @@ def write_trace(path: str | None = None) -> str | None:
         return None
     target = path or PROFILE_FILE.value
     with open(target, "w", encoding="utf-8") as file:
-        json.dump({"traceEvents": _events, "displayTimeUnit": "ns"}, file)
+        json.dump({"traceEvents": [*_names(), *_events], "displayTimeUnit": "ms"}, file)
     return target
+
+
+def _names() -> Iterator[dict[str, Any]]:
+    """Yield the metadata: threads are shown first, in the order they appeared, then devices."""
+    for process in dict.fromkeys(process for process, _ in _rows):
+        yield _name("process_name", process, 0, name=Path(sys.argv[0]).name or "python")
+    for position, (process, row) in enumerate(
+        sorted(_rows, key=lambda key: key[1] >= _FIRST_TRACK)
+    ):
+        yield _name("thread_name", process, row, name=_rows[process, row])
+        yield _name("thread_sort_index", process, row, sort_index=position)
+
+
+def _name(kind: str, process: int, row: int, **arguments: Any) -> dict[str, Any]:
+    return {"name": kind, "ph": "M", "pid": process, "tid": row, "args": arguments}
 
 
 def clear_trace() -> None:
     """Forget what was recorded."""
     _events.clear()
+    _rows.clear()
