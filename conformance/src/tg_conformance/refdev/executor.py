@@ -186,7 +186,7 @@ class RefExecutor(EmulatedQueue):
 
     def _host(self, address: int, nbytes: int, right: Rights) -> int:
         """Return where bytes are in this process: what aliases have in common."""
-        return int(self.space.access(address, nbytes, right).ctypes.data)
+        return self.space.place(address, nbytes, right)
 
     def _indirect(self, packet: list[int]) -> None:
         if self.indirect is not None:
@@ -219,7 +219,9 @@ class RefExecutor(EmulatedQueue):
             if rights & WRITE:
                 cells = self.space.access(address, nbytes, Rights.WRITE)
             buffers.append(cells)
-            ranges.append((int(cells.ctypes.data), nbytes, bool(rights & WRITE)))
+            write = bool(rights & WRITE)
+            place = self._host(address, nbytes, Rights.WRITE if write else Rights.READ)
+            ranges.append((place, nbytes, write))
         what = f"kernel {image.name}, packet {self.packets}"
         self.races.access(self.name, what, ranges)
         values = tuple(words[len(image.buffers) :])
@@ -255,7 +257,10 @@ class RefExecutor(EmulatedQueue):
             raise PacketFault(f"{self._place()}: COPY of no bytes")
         target = self.space.access(join(packet, 1), nbytes, Rights.WRITE)
         source = self.space.access(join(packet, 3), nbytes, Rights.READ)
-        ends = [(int(source.ctypes.data), nbytes, False), (int(target.ctypes.data), nbytes, True)]
+        ends = [
+            (self._host(join(packet, 3), nbytes, Rights.READ), nbytes, False),
+            (self._host(join(packet, 1), nbytes, Rights.WRITE), nbytes, True),
+        ]
         self.races.access(self.name, f"copy, packet {self.packets}", ends)
         for start in range(0, nbytes, PIECE):
             piece = slice(start, min(start + PIECE, nbytes))

@@ -53,3 +53,22 @@ def test_what_was_unmapped_is_gone() -> None:
         made.word(0x1000, 4)
     with pytest.raises(EmulationFault, match="nothing to unmap at 0x1000"):
         made.unmap(0x1000)
+
+
+def test_aliases_are_at_one_place() -> None:
+    cells = np.zeros(64, np.uint8)
+    made = AddressSpace("X")
+    made.map(0x1000, cells, Rights.BOTH, "memory")
+    made.map(0x9000, cells[16:], Rights.READ, "part of it")
+    assert made.place(0x1018, 8, Rights.WRITE) == cells.ctypes.data + 24
+    assert made.place(0x9008, 8, Rights.READ) == cells.ctypes.data + 24
+    made.set_word(0x1018, 4, 7)
+    assert made.word(0x9008, 4) == 7
+    with pytest.raises(AccessFault, match="part of it is not mapped for it"):
+        made.place(0x9008, 8, Rights.BOTH)
+
+
+def test_an_access_of_no_bytes_must_be_inside() -> None:
+    assert space().access(0x1000, 0, Rights.READ).size == 0
+    with pytest.raises(AccessFault, match="not mapped"):
+        space().access(0x1040, 0, Rights.READ)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
 import enum
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,19 +23,27 @@ class Rights(enum.Flag):
     BOTH = READ | WRITE
 
 
-@dataclass(frozen=True, eq=False)
 class Mapping:
-    """A range of addresses and the bytes behind it."""
+    """A range of addresses and the bytes behind it.
 
-    start: int
-    cells: Bytes
-    rights: Rights
-    label: str
+    Every access of a device looks at one, so what it needs is worked out once.
 
-    @property
-    def end(self) -> int:
-        """The first address after it."""
-        return self.start + self.cells.nbytes
+    Args:
+        start: the first address.
+        cells: the bytes.
+        rights: what the device may do.
+        label: what it is, for messages.
+    """
+
+    __slots__ = ("allowed", "cells", "end", "label", "place", "start", "view")
+
+    def __init__(self, start: int, cells: Bytes, rights: Rights, label: str) -> None:
+        self.start, self.cells, self.label = start, cells, label
+        self.end = start + cells.nbytes
+        self.allowed = tuple(r for r in (Rights.READ, Rights.WRITE, Rights.BOTH) if r in rights)
+        self.place = int(cells.ctypes.data)
+        """The address in this process, which aliases have in common."""
+        self.view = cells.data
 
 
 class AddressSpace:
@@ -63,7 +70,7 @@ class AddressSpace:
         Raises:
             EmulationFault: an address is taken.
         """
-        at = bisect.bisect_right(self._starts, start)
+        at = bisect_right(self._starts, start)
         before = self._mappings[at - 1] if at else None
         after = self._mappings[at] if at < len(self._mappings) else None
         for other in (before, after):
@@ -81,7 +88,7 @@ class AddressSpace:
         Raises:
             EmulationFault: nothing was mapped there.
         """
-        at = bisect.bisect_left(self._starts, start)
+        at = bisect_left(self._starts, start)
         if at == len(self._starts) or self._starts[at] != start:
             raise EmulationFault(f"{self.name}: nothing to unmap at {start:#x}")
         del self._starts[at], self._mappings[at]
@@ -92,21 +99,39 @@ class AddressSpace:
         Raises:
             AccessFault: the range is not mapped, or without the right.
         """
-        at = bisect.bisect_right(self._starts, address) - 1
+        found = self._find(address, nbytes, right)
+        offset = address - found.start
+        cells: Bytes = found.cells[offset : offset + nbytes]
+        return cells
+
+    def place(self, address: int, nbytes: int, right: Rights) -> int:
+        """Return where the bytes of a range are in this process: what aliases have in common.
+
+        Raises:
+            AccessFault: as `access`.
+        """
+        found = self._find(address, nbytes, right)
+        return found.place + address - found.start
+
+    def _find(self, address: int, nbytes: int, right: Rights) -> Mapping:
+        at = bisect_right(self._starts, address) - 1
+        if at >= 0:
+            found = self._mappings[at]
+            if address < found.end >= address + nbytes and right in found.allowed:
+                return found
+        raise self._refused(at, address, nbytes, right)
+
+    def _refused(self, at: int, address: int, nbytes: int, right: Rights) -> AccessFault:
         found = self._mappings[at] if at >= 0 else None
         verb = "write" if right is Rights.WRITE else "read"
         what = f"{self.name}: {verb} of {nbytes} bytes at {address:#x}"
         place = (address, nbytes, right is Rights.WRITE)
         if found is None or address >= found.end:
-            raise AccessFault(f"{what}: not mapped{self._near(at)}", *place)
+            return AccessFault(f"{what}: not mapped{self._near(at)}", *place)
         if address + nbytes > found.end:
             leaves = f"{what}: leaves {found.label}, which ends at {found.end:#x}"
-            raise AccessFault(leaves, *place)
-        if right not in found.rights:
-            raise AccessFault(f"{what}: {found.label} is not mapped for it", *place)
-        offset = address - found.start
-        cells: Bytes = found.cells[offset : offset + nbytes]
-        return cells
+            return AccessFault(leaves, *place)
+        return AccessFault(f"{what}: {found.label} is not mapped for it", *place)
 
     def _near(self, at: int) -> str:
         if at < 0:
@@ -121,7 +146,9 @@ class AddressSpace:
             AccessFault: as `access`, or the address is not aligned.
         """
         self._aligned(address, nbytes, False)
-        return int.from_bytes(self.access(address, nbytes, Rights.READ).tobytes(), "little")
+        found = self._find(address, nbytes, Rights.READ)
+        offset = address - found.start
+        return int.from_bytes(found.view[offset : offset + nbytes], "little")
 
     def set_word(self, address: int, nbytes: int, value: int) -> None:
         """Write an aligned word.
@@ -130,8 +157,10 @@ class AddressSpace:
             AccessFault: as `access`, or the address is not aligned.
         """
         self._aligned(address, nbytes, True)
+        found = self._find(address, nbytes, Rights.WRITE)
+        offset = address - found.start
         data = (value & ((1 << 8 * nbytes) - 1)).to_bytes(nbytes, "little")
-        self.access(address, nbytes, Rights.WRITE)[:] = np.frombuffer(data, np.uint8)
+        found.view[offset : offset + nbytes] = data
 
     def _aligned(self, address: int, nbytes: int, write: bool) -> None:
         if address % nbytes:
