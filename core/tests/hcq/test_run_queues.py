@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -100,16 +101,52 @@ def test_storage_that_overlaps_unknown_to_the_order_declines() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_memory_of_the_host_is_shown_for_one_run(seed: int) -> None:
+def test_memory_of_the_host_is_mapped_as_long_as_it_lives(seed: int) -> None:
     MACHINE.reseed(seed)
     call = batch_of(copy(storage(0), storage(1, "CPU")), copy(storage(2, "CPU"), storage(0)))
     linked = link_submits(call, {})
-    mapped = len(toy().space._mappings)
-    target, source = filled(0, "CPU"), filled(9, "CPU")
-    assert linked.run([filled(0), source, target])
+    mapped = len(toy().hcq_allocator.host_mappings)
+    target, source, between = filled(0, "CPU"), filled(9, "CPU"), filled(0)
+    assert linked.run([between, source, target])
     # it is over when the run returns: the host may do what it likes
     assert target.numpy().tolist() == [9.0] * SIZE
-    assert len(toy().space._mappings) <= mapped + 1
+    spaces = len(toy().space._mappings)
+    for value in (3.0, 4.0):
+        source.copyin(np.full(SIZE, value, np.float32).tobytes())
+        assert linked.run([between, source, target])
+        assert target.numpy().tolist() == [value] * SIZE
+    assert len(toy().hcq_allocator.host_mappings) == mapped + 2
+    assert len(toy().space._mappings) == spaces
+    del source
+    assert len(toy().hcq_allocator.host_mappings) == mapped + 1
+    del target
+    assert len(toy().hcq_allocator.host_mappings) == mapped
+
+
+def test_memory_of_the_host_that_dies_in_flight_outlives_the_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C while the host waits leaves the batch in flight, and then its arrays die."""
+    linked = link_submits(batch_of(copy(storage(0), storage(1, "CPU"))), {})
+    target, source = filled(0), filled(9, "CPU")
+    device = toy()
+    device.synchronize()
+    before = len(device.hcq_allocator.host_mappings)
+    seen = weakref.ref(source)
+
+    def interrupted(*seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(device, "synchronize", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            linked.run([target, source])
+    del source
+    assert seen() is not None
+    assert len(device.hcq_allocator.host_mappings) == before + 1
+    assert target.numpy().tolist() == [9.0] * SIZE
+    assert seen() is None
+    assert len(device.hcq_allocator.host_mappings) == before
 
 
 def test_memory_of_the_host_that_cannot_be_shown_declines(monkeypatch: pytest.MonkeyPatch) -> None:

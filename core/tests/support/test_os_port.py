@@ -53,8 +53,9 @@ def test_memory_is_mapped_and_shared_with_a_file(tmp_path: Path) -> None:
     PORT.close(fd)
     words = PORT.words(start, 16, "I")
     words[1] = 0x01020304
+    PORT.memory(start + 8, 2)[:] = b"ab"
     PORT.munmap(start, mmap.PAGESIZE)
-    assert path.read_bytes()[mmap.PAGESIZE + 4 :][:4] == b"\4\3\2\1"
+    assert path.read_bytes()[mmap.PAGESIZE + 4 :][:6] == b"\4\3\2\1ab"
 
 
 def test_memory_goes_where_it_is_wanted() -> None:

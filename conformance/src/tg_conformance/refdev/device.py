@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -50,7 +51,7 @@ COPY_QUEUES = 2
 class RefDevice(HCQCompiled):
     """A software accelerator: one compute queue, two copy queues, memory of its own."""
 
-    QUEUE_COUNTS: ClassVar = {"COMPUTE": 1, "COPY": COPY_QUEUES}
+    QUEUE_COUNTS = MappingProxyType({"COMPUTE": 1, "COPY": COPY_QUEUES})
     RING_BYTES = 4 * 255
     """Not a multiple of the length of a packet: packets begin and are cut at every word."""
 

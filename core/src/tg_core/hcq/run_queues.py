@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tg_core.device import Program
+    from tg_core.device.queues.host_mappings import HostMapping
     from tg_core.hcq.submits import Submits, Timed
     from tg_core.uop.ops import UOp
 
@@ -53,6 +54,13 @@ class DeviceStorageInput(NamedTuple):
         """Return the storage, allocated."""
         given = self.fixed if self.fixed is not None else arguments[self.slot]
         return given.ensure_allocated()  # type: ignore[union-attr]  # a storage slot
+
+
+class Shown(NamedTuple):
+    """Memory of the host that a device is shown while a batch runs."""
+
+    device: HCQCompiled
+    mapping: HostMapping
 
 
 class CannotMap(Exception):
@@ -142,7 +150,7 @@ class LinkedSubmits(Dependent):
                 device.check()
                 if device.timeline.full:
                     _start_over(device)
-            mapped: list[tuple[HCQCompiled, int, int]] = []
+            mapped: list[Shown] = []
             try:
                 try:
                     values = self._values(arguments, buffers, mapped)
@@ -150,16 +158,15 @@ class LinkedSubmits(Dependent):
                     return False
                 self._fill(self._table, self._offset, *values)
                 given = time.perf_counter()
-                self._submit()
+                # Whatever happens, memory of the host outlives the work that was given on it.
+                self._submit([buffer.root for buffer in buffers] if mapped else None)
                 if wait or mapped:
                     # The host may do to its own memory what it likes once this returns.
                     for device in self.devices:
                         device.synchronize()
                     self._compare_clocks(given)
             finally:
-                for device, place, nbytes in mapped:
-                    hide_memory(device, place, nbytes)
-                    device.hcq_allocator.unmap_host(place, nbytes)
+                _hide(mapped)
         GlobalCounters.kernel_count += self.counts
         GlobalCounters.flops += self._work[0]
         GlobalCounters.memory_bytes += self._work[1]
@@ -224,7 +231,7 @@ class LinkedSubmits(Dependent):
         self,
         arguments: Sequence[Buffer | int],
         buffers: Sequence[Buffer],
-        mapped: list[tuple[HCQCompiled, int, int]],
+        mapped: list[Shown],
     ) -> list[int]:
         values, storage = [], iter(buffers)
         for item in self.inputs:
@@ -239,8 +246,12 @@ class LinkedSubmits(Dependent):
                 values.append(_map_host(item.device, buffer, mapped))
         return values
 
-    def _submit(self) -> None:
-        """Call the host program until it finds the last run over and room in the rings."""
+    def _submit(self, host: list[Buffer] | None) -> None:
+        """Call the host program until it finds the last run over and room in the rings.
+
+        Args:
+            host: what the devices must keep beside the batch's own memory.
+        """
         patience: Patience | None = None
         while True:
             with self.devices[0].submission():
@@ -248,7 +259,7 @@ class LinkedSubmits(Dependent):
                 if self._status[0]:
                     for device, commands in zip(self.devices, self._commands, strict=True):
                         device.host_submitted(commands.opaque)
-                        device.keep(self._memory)
+                        device.keep(self._memory if host is None else (self._memory, host))
                     return
             patience = patience or Patience()
             moving = [device.sleep(WAIT_SECONDS) for device in self.devices]
@@ -259,19 +270,22 @@ class LinkedSubmits(Dependent):
                 )
 
 
-def _map_host(
-    device: HCQCompiled, buffer: Buffer, mapped: list[tuple[HCQCompiled, int, int]]
-) -> int:
+def _map_host(device: HCQCompiled, buffer: Buffer, mapped: list[Shown]) -> int:
     """Show memory of the host to a device; returns its address there."""
-    place = buffer.compiled.allocator.address(buffer.root.opaque)
-    nbytes = max(buffer.root.nbytes, 1)
     try:
-        start = device.hcq_allocator.map_host(place, nbytes)
+        mapping = device.hcq_allocator.host_mappings.use(buffer.root)
     except DeviceError as error:
         raise CannotMap from error
-    mapped.append((device, place, nbytes))
-    show_memory(device, place, nbytes)
-    return start + buffer.offset
+    mapped.append(Shown(device, mapping))
+    show_memory(device, mapping.place, mapping.nbytes)
+    return mapping.address + buffer.offset
+
+
+def _hide(mapped: list[Shown]) -> None:
+    """Undo `_map_host`. The mappings stay for the next run."""
+    for device, mapping in mapped:
+        hide_memory(device, mapping.place, mapping.nbytes)
+        device.hcq_allocator.host_mappings.done((mapping,))
 
 
 def _start_over(device: HCQCompiled) -> None:

@@ -110,6 +110,10 @@ class OSPort(ABC):
     def words(self, address: int, nbytes: int, form: Form = "I") -> WordView:
         """Return mapped memory as words. Registers are accessed through this and nothing else."""
 
+    @abstractmethod
+    def memory(self, address: int, nbytes: int) -> memoryview:
+        """Return mapped memory as bytes, to be copied from and to. Not for registers."""
+
     def read_text(self, path: str) -> str:
         """Return the text of a file without the end of its last line."""
         return self.read_file(path).decode().rstrip("\n")
@@ -192,3 +196,6 @@ class LinuxPort(OSPort):
 
     def words(self, address: int, nbytes: int, form: Form = "I") -> WordView:
         return MMIOView.at(address, nbytes, form)
+
+    def memory(self, address: int, nbytes: int) -> memoryview:
+        return memoryview((ctypes.c_uint8 * nbytes).from_address(address)).cast("B")

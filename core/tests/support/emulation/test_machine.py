@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import os
+import threading
 import time
+
+import pytest
 
 from tg_core.support.emulation import EmulatedQueue, Machine, PacketFault
 
@@ -90,3 +94,64 @@ def test_queues_run_freely_in_threads() -> None:
         while any(queue.done < queue.total for queue in queues):
             time.sleep(1e-3)
     assert sorted(order) == sorted("abc" * 200)
+
+
+class Slow(EmulatedQueue):
+    """One packet that takes until it is let go."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.left, self.inside, self.go = 1, threading.Event(), threading.Event()
+
+    def look(self) -> None:
+        pass
+
+    def ready(self) -> bool:
+        return self.left > 0
+
+    def step(self) -> None:
+        self.inside.set()
+        assert self.go.wait(10)
+        self.left = 0
+
+    def state(self) -> str:
+        return f"{self.left} left"
+
+
+def test_a_packet_does_not_advance_the_machine_it_is_part_of() -> None:
+    inner: list[bool] = []
+
+    class Waiting(Counter):
+        def step(self) -> None:
+            inner.append(machine.advance())
+            assert machine.stepping
+            super().step()
+
+    machine = Machine(0)
+    queue = Waiting("a", 3, [])
+    machine.add(queue)
+    while machine.advance():
+        pass
+    assert queue.done == 3
+    assert inner == [False] * 3
+    assert not machine.stepping
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_of_a_fork_finds_no_packet_half_done_and_no_lock_taken() -> None:
+    machine, queue = Machine(0), Slow()
+    machine.add(queue)
+    thread = threading.Thread(target=machine.advance)
+    thread.start()
+    assert queue.inside.wait(10)
+    threading.Timer(0.05, queue.go.set).start()
+    child = os.fork()
+    if child == 0:
+        # the other thread is not here; without waiting for it the lock were taken for good
+        taken = machine.lock.acquire(timeout=5)
+        os._exit(0 if taken and queue.left == 0 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    thread.join()
+    assert not machine.advance()

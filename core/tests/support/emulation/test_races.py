@@ -112,3 +112,51 @@ def test_what_overlaps_is_ordered_when_it_is_over() -> None:
     races.access("q", "after", [(0, 8, True)])
     races.fork("q", "one")
     races.access("one", "again", [(0, 8, True)])
+
+
+def test_signals_in_memory_that_was_given_up_are_forgotten() -> None:
+    """Whoever has the memory next counts from where it likes: the old stores suffice for nothing."""
+    races = RaceDetector()
+    for value in (1, 2, 3):
+        races.release("old", SIGNAL, value)
+        races.release("old", SIGNAL + 64, value)
+    races.forget(SIGNAL, 16)
+    races.access("new", "one", [(0, 8, True)])
+    races.release("new", SIGNAL, 9)
+    races.acquire("b", SIGNAL, 2)
+    races.access("b", "two", [(0, 8, True)])
+    races.access("old", "before", [(32, 8, True)])
+    races.release("old", SIGNAL + 64, 4)
+    races.acquire("c", SIGNAL + 64, 4)
+    races.access("c", "after", [(32, 8, True)])
+
+
+def test_a_wait_that_no_store_satisfied_orders_nothing() -> None:
+    races = RaceDetector()
+    races.access("a", "one", [(0, 8, True)])
+    races.release("a", SIGNAL, 1)
+    races.acquire("b", SIGNAL, 2)
+    with pytest.raises(RaceFault, match="two"):
+        races.access("b", "two", [(0, 8, True)])
+
+
+def test_only_the_last_stores_are_remembered() -> None:
+    races = RaceDetector()
+    for value in range(1, 400):
+        races.access("a", f"kernel {value}", [(8 * value, 8, True)])
+        races.release("a", SIGNAL, value)
+    races.acquire("b", SIGNAL, 399 - 100)
+    races.access("b", "allowed", [(8 * 299, 8, False)])
+    with pytest.raises(RaceFault, match="kernel 300"):
+        races.access("b", "early", [(8 * 300, 8, False)])
+
+
+def test_values_of_64_bits_that_a_device_compares_with_a_sign() -> None:
+    races = RaceDetector()
+    races.access("a", "one", [(0, 8, True)])
+    races.release("a", SIGNAL, -(1 << 63))
+    races.acquire("b", SIGNAL, -(1 << 63))
+    races.access("b", "two", [(0, 8, False)])
+    races.release("a", SIGNAL, (1 << 63) - 1)
+    races.acquire("c", SIGNAL, (1 << 63) - 1)
+    races.access("c", "three", [(0, 8, False)])

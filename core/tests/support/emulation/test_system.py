@@ -193,6 +193,56 @@ def test_polling_ends_with_its_time() -> None:
     assert system.poll({event: select.POLLOUT}, 0) == {event: select.POLLOUT}
 
 
+def test_polling_for_no_time_lets_queues_have_one_turn() -> None:
+    system, driver = toy()
+    event = system.event()
+    for _ in range(100):
+        driver.queue.rung.append((0x1000, 0x1100, 4))
+    left = 100
+    for _ in range(3):
+        assert system.poll({event: select.POLLIN}, 0) == {}
+        assert 0 < left - len(driver.queue.rung) < 10
+        left = len(driver.queue.rung)
+
+
+def test_memory_is_seen_as_bytes_and_registers_are_not() -> None:
+    system, driver = toy()
+    interface = ToyInterface(system)
+    view = system.memory(interface.memory + 16, 8)
+    view[:] = b"12345678"
+    assert driver.cells[16:24].tobytes() == b"12345678"
+    with pytest.raises(PermissionError, match="registers of TOY are accessed as words alone"):
+        system.memory(interface.place, 4)
+    fd = system.open("/dev/toy", os.O_RDONLY)
+    assert system.memory(system.mmap(PAGE, mmap.PROT_READ, fd=fd), 4).readonly
+    start = system.mmap(PAGE, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+    system.memory(start, 2)[:] = b"ab"
+    assert ctypes.string_at(start, 2) == b"ab"
+
+
+def test_memory_may_be_mapped_several_times() -> None:
+    system, _ = toy()
+    fd = system.open("/dev/toy")
+    places = [system.mmap(PAGE, fd=fd) for _ in range(2)]
+    assert len(system.leaks()) == 3
+    system.munmap(places[0], PAGE)
+    assert system.words(places[1], PAGE)[0] == 0
+    system.munmap(places[1], PAGE)
+    with pytest.raises(OSError, match="fits no mapping"):
+        system.munmap(places[1], PAGE)
+    system.close(fd)
+    assert system.leaks() == []
+
+
+def test_a_table_of_requests_agrees_with_their_numbers() -> None:
+    with pytest.raises(ValueError, match="listen has an argument of 8 bytes, its request says 4"):
+        type(
+            "Wrong",
+            (DriverFile,),
+            {"IOCTLS": {ioctl_request(Direction.WRITE, 1, 1, 4): Ioctl(Listen, "listen")}},
+        )
+
+
 def test_files_of_sysfs() -> None:
     system, driver = toy()
     assert system.read_text("/sys/class/toy/toy0/version") == "7"
@@ -230,6 +280,8 @@ def test_files_of_sysfs() -> None:
         (errno.EINVAL, lambda s: s.munmap(PAGE, PAGE)),
         (errno.EINVAL, lambda s: s.munmap(s.mmap(2 * PAGE, fd=s.open("/dev/toy")), PAGE)),
         (errno.EFAULT, lambda s: s.words(PAGE, 4)),
+        (errno.EFAULT, lambda s: s.memory(PAGE, 4)),
+        (errno.EINVAL, lambda s: s.write(s.event(), b"\xff" * 8)),
     ],
 )
 def test_what_is_wrong_is_refused_with_the_kernels_number(

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from tg_core.device.api import Allocator, BufferOptions
+from tg_core.device.queues.host_mappings import HostMappings
 from tg_core.device.queues.memory import HCQBuffer
 from tg_core.errors import DeviceError
 
@@ -25,6 +26,9 @@ class HCQAllocator(Allocator):
     | `destroy` | releases one that no device uses any more |
     | `map_peer`, `unmap_peer` | make memory of another device of the type reachable |
     | `map_host`, `unmap_host` | make memory of this process reachable for queues |
+
+    Memory of a host buffer is mapped at its first use and stays so until the buffer dies; a range
+    is never mapped twice at a time.
 
     The host reads and writes through the host's view of the memory, once the device is idle. Where
     there is no such view, what is read and written goes through staging memory and the copy queue.
@@ -68,10 +72,18 @@ class HCQAllocator(Allocator):
     def __init__(self, device: HCQCompiled) -> None:
         super().__init__(device)
         self._given_up: deque[HCQBuffer] = deque()
+        self.host_mappings = HostMappings(self, device.SHOWN_BYTES)
+        """Memory of host buffers that queues have been shown."""
 
     def alloc(self, nbytes: int, options: BufferOptions) -> HCQBuffer:
         self._release()
-        made = self.create(nbytes, options)
+        try:
+            made = self.create(nbytes, options)
+        except MemoryError:
+            # what is mapped of the host takes room too, in tables at least
+            if not self.host_mappings.release():
+                raise
+            made = self.create(nbytes, options)
         made.in_host = options.host
         return made
 
@@ -82,7 +94,12 @@ class HCQAllocator(Allocator):
 
     def _release(self) -> None:
         while self._given_up and not self.device.occupied:
-            self._release_one(self._given_up.popleft())
+            try:
+                opaque = self._given_up.popleft()
+            except IndexError:
+                # another thread was faster
+                return
+            self._release_one(opaque)
 
     def _release_one(self, opaque: HCQBuffer) -> None:
         # Work in flight may still use it, on any device that can reach it.

@@ -6,6 +6,7 @@ import importlib
 import time
 from collections import deque
 from contextlib import nullcontext
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tg_core.device.api import BufferOptions, Compiled
@@ -19,11 +20,12 @@ from tg_core.errors import DeviceError
 from tg_core.plugins.capability import Capability
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from tg_core.device.queues.memory import HCQBuffer
     from tg_core.plugins.queues import QueueDescription
+    from tg_core.support.emulation import HostWatch
     from tg_core.uop.ops import ProgramInfo
 
 __all__ = ["HCQCompiled", "HCQProgram"]
@@ -115,21 +117,27 @@ class HCQCompiled(Compiled):
     | `QUEUE_COUNTS` | how many queues of each kind calls are spread over |
     | `reaches` | whether its queues can be shown the memory of a device of another type |
     | `STAGING_BYTES` | host memory for copies to devices that it does not reach |
+    | `SHOWN_BYTES` | host memory that stays mapped between runs, at most |
+
+    An emulated interface has a `HostWatch` as `watch`, and is told through it what the host does.
     """
 
     SIGNAL_BITS: ClassVar[int] = 64
     TICKS_PER_SECOND: ClassVar[float] = 1e9
     RING_BYTES: ClassVar[int] = 1 << 16
-    QUEUE_COUNTS: ClassVar[Mapping[str, int]] = {"COMPUTE": 1, "COPY": 1}
+    QUEUE_COUNTS: Mapping[str, int] = MappingProxyType({"COMPUTE": 1, "COPY": 1})
     POOL_BYTES: ClassVar[int] = 64 << 20
     """Memory for batches that run once, of each kind."""
     STAGING_BYTES: ClassVar[int] = 128 << 20
     STAGING_SLOTS: ClassVar[int] = 2
+    SHOWN_BYTES: ClassVar[int] = 1 << 30
     EMULATED_BYTES: ClassVar[int] = 4 << 20
     """The most of either where the interface is emulated, and nothing is gained by more."""
 
     def __init__(self, request: Any) -> None:
         super().__init__(request)
+        self.watch: HostWatch | None = getattr(request.interface, "watch", None)
+        """Who is told what the host does; hardware has none."""
         self.lost: str | None = None
         """Why the device is of no use any more, or None while it works."""
         self._timeline: Timeline | None = None
@@ -246,7 +254,7 @@ class HCQCompiled(Compiled):
     @property
     def occupied(self) -> bool:
         """Whether this thread is where it cannot wait for the device, in an emulator's packet."""
-        return False
+        return self.watch is not None and self.watch.occupied
 
     def hang_report(self) -> str:
         """Return what each queue was doing, for the error of a wait that came to nothing."""
@@ -254,25 +262,44 @@ class HCQCompiled(Compiled):
 
     def host_access(self, buffer: HCQBuffer, nbytes: int, write: bool) -> None:
         """Take note that the host reads or writes memory; for emulators that look for races."""
+        if self.watch is not None:
+            what = "copyin" if write else "copyout"
+            self.host_memory_access(buffer.host_address, nbytes, write, what)
 
     def host_memory_access(self, address: int, nbytes: int, write: bool, what: str) -> None:
         """Take note that a kernel or copy of the host touches its own memory while that is shown to
         this device; for emulators that look for races.
         """
+        if self.watch is not None:
+            self._tell(self.watch.access, what, address, nbytes, write)
 
     def submission(self) -> AbstractContextManager[object]:
         """Return what is entered around a call of a host program; for emulators, which must not
         advance before they have taken note of what it did.
         """
-        return nullcontext()
+        return nullcontext() if self.watch is None else self.watch.submission()
 
     def host_submitted(self, commands: HCQBuffer) -> None:
         """Take note that the host has found the last run of a batch over, has written its commands
         anew and rung the doorbells; for emulators that look for races.
         """
+        if self.watch is not None:
+            place, signal = commands.host_address, self.timeline.buffer.opaque.host_address
+            what = f"submission to {self.name}"
+            self._tell(self.watch.submitted, what, signal, place, commands.nbytes)
 
     def host_acquire(self) -> None:
         """Take note that the host has seen the signal; for emulators that look for races."""
+        if self.watch is not None:
+            self.watch.acquire(self.timeline.buffer.opaque.host_address)
+
+    def _tell(self, note: Callable[..., None], *facts: object) -> None:
+        from tg_core.support.emulation import EmulationFault
+
+        try:
+            note(*facts)
+        except EmulationFault as fault:
+            raise self.fail(f"fault: {fault}\n{self.hang_report()}") from fault
 
     def fail(self, reason: str) -> DeviceError:
         """Mark the device as lost, and return the error to raise."""
@@ -291,6 +318,8 @@ class HCQCompiled(Compiled):
             raise DeviceError(f"{self.name}: lost since an earlier error: {self.lost}")
         self.reset()
         timeline = self.timeline
+        if self.watch is not None:
+            self.watch.release(timeline.buffer.opaque.host_address, timeline.given)
         timeline.words[0] = timeline.words[1]
         self._in_flight.clear()
         self.lost = None

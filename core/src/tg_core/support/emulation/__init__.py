@@ -9,6 +9,8 @@ detector of accesses that nothing orders, and drivers behind the port to the ope
 | `faults` | what goes wrong |
 | `system` | the operating system, with nodes and files of emulated drivers |
 | `files` | what is behind a descriptor: tables of requests, interrupts |
+| `mapped` | what is mapped into this process |
+| `host` | what the host does, for the detector |
 | `registers` | registers, strict about width, alignment and reserved bits |
 """
 
@@ -19,6 +21,7 @@ from tg_core.support.emulation.faults import (
     PacketFault,
 )
 from tg_core.support.emulation.files import DriverFile, EmulatedFile, EventFile, Ioctl, refuse
+from tg_core.support.emulation.host import HostWatch
 from tg_core.support.emulation.machine import EmulatedQueue, Machine
 from tg_core.support.emulation.memory import AddressSpace, Rights
 from tg_core.support.emulation.races import Access, Clock, RaceDetector, RaceFault
@@ -37,6 +40,7 @@ __all__ = [
     "EmulationFault",
     "EventFile",
     "FaultReport",
+    "HostWatch",
     "Ioctl",
     "Machine",
     "PacketFault",

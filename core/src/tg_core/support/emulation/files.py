@@ -86,7 +86,10 @@ class EventFile(EmulatedFile):
     def write(self, data: bytes) -> int:
         if len(data) != 8:
             raise refuse(errno.EINVAL, f"{self.name}: write of {len(data)} bytes, expected 8")
-        self.signal(int.from_bytes(data, "little"))
+        times = int.from_bytes(data, "little")
+        if times > self._MOST:
+            raise refuse(errno.EINVAL, f"{self.name}: write of {times:#x}, more than it counts")
+        self.signal(times)
         return 8
 
     def ready(self) -> int:
@@ -114,6 +117,16 @@ class DriverFile(EmulatedFile):
 
     IOCTLS: ClassVar[Mapping[int, Ioctl]] = {}
     """By the number of the request."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for request, entry in cls.IOCTLS.items():
+            nbytes = 0 if entry.layout is None else ctypes.sizeof(entry.layout)
+            if split_request(request).nbytes != nbytes:
+                raise ValueError(
+                    f"{cls.__name__}: {entry.method} has an argument of {nbytes} bytes, its "
+                    f"request says {split_request(request).nbytes}"
+                )
 
     def ioctl(self, request: int, argument: Any) -> int:
         entry = self.IOCTLS.get(request)

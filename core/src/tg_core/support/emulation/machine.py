@@ -10,6 +10,7 @@ import os
 import random
 import threading
 import time
+import weakref
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ BURST = 4
 """Packets that a queue executes in one turn, at most."""
 
 _IDLE_SECONDS = 1e-4
+
+_machines: list[weakref.ref[Machine]] = []
+"""In the order they were made, which is the order their locks are taken in."""
 
 
 class EmulatedQueue(ABC):
@@ -73,6 +77,8 @@ class Machine:
         """Held while anything emulated is looked at or changed."""
         self._stepping: int | None = None
         self.reseed(seed)
+        _machines[:] = [known for known in _machines if known() is not None]
+        _machines.append(weakref.ref(self))
 
     def reseed(self, seed: int | None = None) -> None:
         """Begin another order."""
@@ -106,8 +112,10 @@ class Machine:
                     self._stop(queue, fault)
 
     def advance(self) -> bool:
-        """Give one queue its turn; returns False if none can move."""
+        """Give one queue its turn; returns False if none can move, as in the middle of a packet."""
         with self.lock:
+            if self.stepping:
+                return False
             self._stepping = threading.get_ident()
             try:
                 return self._turn()
@@ -190,3 +198,28 @@ class Machine:
         """Return the state of queues, one a line, with the seed that leads to it."""
         lines = [f"  {queue.name}: {queue.fault or queue.state()}" for queue in queues]
         return "\n".join([*lines, f"  emulation seed {self.seed}"])
+
+
+_held: list[Machine] = []
+
+
+def _before_fork() -> None:
+    """Let packets end first: a child has only the thread that forks, and the locks of the others
+    would stay taken.
+    """
+    for known in _machines:
+        machine = known()
+        if machine is not None:
+            machine.lock.acquire()
+            _held.append(machine)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )

@@ -8,7 +8,7 @@ by these; else there is a schedule in which they happen the other way round.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from typing import TypeAlias
 
 from tg_core.support.emulation.faults import EmulationFault
@@ -22,7 +22,8 @@ Clock: TypeAlias = dict[str, int]
 HOST = "host"
 
 HISTORY = 256
-"""Stores to one signal that are remembered."""
+"""Stores to one signal that are remembered. A wait for an older one counts as one for the oldest of
+these, so that a race may be missed and none is made up."""
 
 
 class RaceFault(EmulationFault):
@@ -35,6 +36,8 @@ class RaceDetector:
     def __init__(self) -> None:
         self.clocks: dict[str, Clock] = {}
         self._signals: dict[int, list[tuple[int, Clock]]] = {}
+        self._places: list[int] = []
+        """Addresses of signals, in order."""
         self._memory = ShadowMemory(_unordered)
         self.enabled = True
         self.checked = 0
@@ -75,7 +78,10 @@ class RaceDetector:
             signal: the address of the signal.
             value: what is stored. Values grow; one that does not begins a new run of them.
         """
-        stores = self._signals.setdefault(signal, [])
+        stores = self._signals.get(signal)
+        if stores is None:
+            stores = self._signals[signal] = []
+            insort(self._places, signal)
         if stores and value <= stores[-1][0]:
             stores.clear()
         if len(stores) >= HISTORY:
@@ -89,15 +95,15 @@ class RaceDetector:
             actor: who.
             signal: the address of the signal.
             value: what it waited for: only the first store that suffices is known to be over, also
-                when others have followed by chance. None: the last store was seen.
+                when others have followed by chance. Where none does, somebody else wrote the word,
+                and nothing is learnt. None: the last store was seen.
         """
         stores = self._signals.get(signal)
         if not stores:
             return
-        at = len(stores) - 1
-        if value is not None:
-            at = min(bisect_left(stores, value, key=_stored), at)
-        self.join(actor, stores[at][1])
+        at = len(stores) - 1 if value is None else bisect_left(stores, value, key=_stored)
+        if at < len(stores):
+            self.join(actor, stores[at][1])
 
     def access(self, actor: str, what: str, ranges: list[tuple[int, int, bool]]) -> None:
         """Take note of what one packet, or one call of the host, does.
@@ -121,8 +127,14 @@ class RaceDetector:
                 self._memory.enter(Access(start, start + nbytes, write, actor, time, what), mine)
 
     def forget(self, start: int, nbytes: int) -> None:
-        """Forget accesses to memory that is given up."""
+        """Forget accesses to memory that is given up, and the signals in it: whoever gets the
+        memory next may count from anywhere.
+        """
         self._memory.forget(start, start + nbytes)
+        first, last = (bisect_left(self._places, at) for at in (start, start + nbytes))
+        for place in self._places[first:last]:
+            del self._signals[place]
+        del self._places[first:last]
 
 
 def _unordered(old: Access, new: Access) -> None:

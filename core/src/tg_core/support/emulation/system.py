@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tg_core.support.emulation.files import EmulatedFile, EventFile, refuse
+from tg_core.support.emulation.mapped import Mapped, MappedRanges
 from tg_core.support.emulation.registers import RegisterFile, RegisterView
 from tg_core.support.mmio import MMIOView
 from tg_core.support.os_port import LinuxPort, OSPort
@@ -48,21 +49,6 @@ class _Open:
         return self.flags & os.O_ACCMODE
 
 
-@dataclass
-class _Mapped:
-    start: int
-    nbytes: int
-    protection: int
-    offset: int = 0
-    file: EmulatedFile | None = None
-    registers: RegisterFile | None = None
-    kept: Any = None
-
-    @property
-    def end(self) -> int:
-        return self.start + self.nbytes
-
-
 class EmulatedSystem(OSPort):
     """Device nodes and files of emulated drivers, and nothing else.
 
@@ -70,7 +56,8 @@ class EmulatedSystem(OSPort):
     right, a mapping that is not undone as it was made are errors, with the number that the kernel
     would give and the reason in words.
 
-    Waiting is a yield point: `poll` lets the machine advance until something has happened.
+    Waiting is a yield point: `poll` lets the machine advance until something has happened, and at
+    least by one turn where nothing has, however short the time.
 
     Args:
         machine: whose queues advance while somebody polls; None if there are none.
@@ -82,7 +69,7 @@ class EmulatedSystem(OSPort):
         self._texts: dict[str, Callable[[], bytes]] = {}
         self._open: dict[int, _Open] = {}
         self._next = _FIRST_DESCRIPTOR
-        self._mapped: dict[int, _Mapped] = {}
+        self._mapped = MappedRanges()
         self._real = LinuxPort()
         self._lock = machine.lock if machine is not None else threading.RLock()
 
@@ -112,7 +99,7 @@ class EmulatedSystem(OSPort):
     def leaks(self) -> list[str]:
         """Return what is open or mapped, for tests that everything was given back."""
         names = [f"descriptor {fd} of {o.file.name}" for fd, o in self._open.items()]
-        for mapping in self._mapped.values():
+        for mapping in self._mapped.all():
             what = mapping.file.name if mapping.file is not None else "anonymous memory"
             names.append(f"mapping of {what}, {mapping.nbytes} bytes at {mapping.start:#x}")
         return names
@@ -177,7 +164,7 @@ class EmulatedSystem(OSPort):
                 if fd != -1:
                     raise refuse(errno.EINVAL, f"anonymous memory of descriptor {fd}")
                 start = self._real.mmap(nbytes, protection, flags, -1, 0, address)
-                self._mapped[start] = _Mapped(start, nbytes, protection)
+                self._mapped.add(Mapped(start, nbytes, protection))
                 return start
             return self._map_file(nbytes, protection, flags, fd, offset, address)
 
@@ -214,23 +201,20 @@ class EmulatedSystem(OSPort):
                 errno.EINVAL, f"{file.name} has its memory at {start:#x}, not at {address:#x}"
             )
         registers = behind if isinstance(behind, RegisterFile) else None
-        self._mapped[start] = _Mapped(start, nbytes, protection, offset, file, registers, behind)
+        self._mapped.add(Mapped(start, nbytes, protection, offset, file, registers, behind))
         return start
 
     def munmap(self, address: int, nbytes: int) -> None:
         with self._lock:
-            end = address + nbytes
-            inside = [m for m in self._mapped.values() if address <= m.start and m.end <= end]
-            cut = [m for m in self._mapped.values() if m.start < end and address < m.end]
-            if not inside or len(inside) != len(cut):
+            found = self._mapped.take(address, nbytes)
+            if not found:
                 raise refuse(
                     errno.EINVAL, f"munmap of {nbytes} bytes at {address:#x} fits no mapping"
                 )
-            for mapping in inside:
-                del self._mapped[mapping.start]
+            for mapping in found:
                 self._unmapped(mapping)
 
-    def _unmapped(self, mapping: _Mapped) -> None:
+    def _unmapped(self, mapping: Mapped) -> None:
         if mapping.file is None:
             self._real.munmap(mapping.start, mapping.nbytes)
             return
@@ -242,13 +226,19 @@ class EmulatedSystem(OSPort):
     def poll(self, events: Mapping[int, int], seconds: float) -> dict[int, int]:
         end = time.monotonic() + seconds
         while True:
-            with self._lock:
-                ready = {fd: self._of(fd).file.ready() & wanted for fd, wanted in events.items()}
-            found = {fd: what for fd, what in ready.items() if what}
-            if found or time.monotonic() >= end:
+            found = self._ready(events)
+            if found:
                 return found
-            if self._machine is None or not self._machine.advance():
+            moved = self._machine is not None and self._machine.advance()
+            if time.monotonic() >= end:
+                return self._ready(events)
+            if not moved:
                 time.sleep(min(_REST_SECONDS, max(end - time.monotonic(), 0)))
+
+    def _ready(self, events: Mapping[int, int]) -> dict[int, int]:
+        with self._lock:
+            ready = {fd: self._of(fd).file.ready() & wanted for fd, wanted in events.items()}
+        return {fd: what for fd, what in ready.items() if what}
 
     def read(self, fd: int, nbytes: int) -> bytes:
         with self._lock:
@@ -282,24 +272,34 @@ class EmulatedSystem(OSPort):
         return sorted(found)
 
     def words(self, address: int, nbytes: int, form: Form = "I") -> WordView:
-        with self._lock:
-            for mapping in self._mapped.values():
-                if mapping.start <= address and address + nbytes <= mapping.end:
-                    return self._view(mapping, address, nbytes, form)
-        raise refuse(errno.EFAULT, f"{nbytes} bytes at {address:#x} are not mapped")
-
-    def _view(self, mapping: _Mapped, address: int, nbytes: int, form: Form) -> WordView:
-        offset = address - mapping.start
+        mapping = self._covering(address, nbytes)
         if mapping.registers is not None:
-            return RegisterView(mapping.registers, offset, nbytes, form)
+            return RegisterView(mapping.registers, address - mapping.start, nbytes, form)
+        return MMIOView(self._cells(mapping, address, nbytes), form)
+
+    def memory(self, address: int, nbytes: int) -> memoryview:
+        mapping = self._covering(address, nbytes)
+        if mapping.registers is not None:
+            name = mapping.registers.name
+            raise refuse(errno.EACCES, f"registers of {name} are accessed as words alone")
+        return self._cells(mapping, address, nbytes)
+
+    def _covering(self, address: int, nbytes: int) -> Mapped:
+        with self._lock:
+            found = self._mapped.covering(address, nbytes)
+        if found is None:
+            raise refuse(errno.EFAULT, f"{nbytes} bytes at {address:#x} are not mapped")
+        return found
+
+    def _cells(self, mapping: Mapped, address: int, nbytes: int) -> memoryview:
         if not mapping.protection & mmap.PROT_READ:
             raise refuse(errno.EACCES, f"memory at {address:#x} is not mapped for reading")
+        offset = address - mapping.start
         if mapping.kept is None:
-            cells = memoryview((ctypes.c_uint8 * nbytes).from_address(address))
+            cells = memoryview((ctypes.c_uint8 * nbytes).from_address(address)).cast("B")
         else:
             cells = np.asarray(mapping.kept)[offset : offset + nbytes].data
-        writable = mapping.protection & mmap.PROT_WRITE
-        return MMIOView(cells if writable else cells.toreadonly(), form)
+        return cells if mapping.protection & mmap.PROT_WRITE else cells.toreadonly()
 
     def c_functions(self) -> dict[str, Any]:
         """Return `ioctl` for compiled host programs, which call it by its address. What it refuses
