@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tg_core.config import DEFAULT_FLOAT, DEFAULT_INT
 from tg_core.errors import DTypeError
+from tg_core.support.frozen import frozen_identity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ PyConst: TypeAlias = bool | int | float
 ConstType: TypeAlias = bool | int | float | InvalidType
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_identity
 class DType:
     """One scalar data type; instances are unique, so comparison is identity."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tg_core.config import JIT, JIT_CHECK
@@ -166,7 +165,9 @@ class TinyJit(Generic[P, R]):
         """
         if self.captured is None:
             raise JitError("jit: nothing is captured yet; call the function twice first")
-        Path(path).write_bytes(dump_captured(self.captured))
+        data = dump_captured(self.captured)
+        with open(path, "wb") as file:
+            file.write(data)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> TinyJit[Any, Any]:
@@ -177,7 +178,8 @@ class TinyJit(Generic[P, R]):
             FileFormatError: the file is something else, damaged, or of another version.
             JitError: it was compiled for another target.
         """
-        return _restore(dump=Path(path).read_bytes())
+        with open(path, "rb") as file:
+            return _restore(dump=file.read())
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.captured is None:

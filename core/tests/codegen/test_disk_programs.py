@@ -12,7 +12,7 @@ from tg_core.codegen import clear_compiled, compile_program, disk_programs
 from tg_core.config import Context
 from tg_core.dtype import dtypes
 from tg_core.renderer.interpreter import InterpreterRenderer
-from tg_core.support.disk_cache import cache_folder
+from tg_core.support.cache_folder import cache_folder
 from tg_core.uop.ops import AxisType, KernelInfo, Ops, UOp
 
 

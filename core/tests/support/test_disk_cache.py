@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,15 +12,7 @@ import pytest
 
 from tg_core.config import Context
 from tg_core.support import disk_cache
-from tg_core.support.disk_cache import (
-    DiskCache,
-    cache_entries,
-    cache_folder,
-    clear_cache,
-    folder_size,
-    trim_cache,
-    verify_cache,
-)
+from tg_core.support.disk_cache import DiskCache, cache_location
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +24,7 @@ def _folder(tmp_path: Path) -> Iterator[None]:
 
 
 def entries() -> list[Path]:
-    return [path for path in cache_folder().rglob("*") if path.is_file()]
+    return [path for path in Path(cache_location()).rglob("*") if path.is_file()]
 
 
 def test_round_trip() -> None:
@@ -49,7 +42,7 @@ def test_round_trip() -> None:
 
 def test_default_folder_is_the_users() -> None:
     with Context(TG_CACHE_DIR=""):
-        assert cache_folder().name == "tg"
+        assert Path(cache_location()).name == "tg"
 
 
 def test_off() -> None:
@@ -119,48 +112,41 @@ def test_writers_at_the_same_time() -> None:
     assert len(entries()) == 1
 
 
-def test_size_and_clear(tmp_path: Path) -> None:
-    DiskCache("programs").put("a", b"12345")
-    DiskCache("schedules").put("b", b"")
-    files, nbytes = folder_size(cache_folder())
-    assert files == 2
-    assert nbytes > 5
-    assert clear_cache() == (files, nbytes)
-    assert folder_size(cache_folder()) == (0, 0)
-    assert clear_cache() == (0, 0)
+def test_relative_xdg_folder_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("HOME", "/home/someone")
+    with Context(TG_CACHE_DIR=""):
+        monkeypatch.setenv("XDG_CACHE_HOME", "/var/caches")
+        assert cache_location() == "/var/caches/tg"
+        monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+        assert cache_location() == "/home/someone/.cache/tg"
+        monkeypatch.setenv("XDG_CACHE_HOME", "")
+        assert cache_location() == "/home/someone/.cache/tg"
 
 
-def test_clear_leaves_what_is_not_a_cache() -> None:
-    DiskCache("programs").put("a", b"12345")
-    mine = cache_folder() / "photos"
-    mine.mkdir()
-    (mine / "cat.jpg").write_bytes(b"cat")
-    (cache_folder() / "letter.txt").write_text("dear")
-    clear_cache()
-    assert (mine / "cat.jpg").exists()
-    assert (cache_folder() / "letter.txt").exists()
+def test_user_without_home_has_no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os.path, "expanduser", _unchanged)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with Context(TG_CACHE_DIR=""):
+        assert cache_location() == ""
+        with pytest.warns(UserWarning, match="this user has no home"):
+            DiskCache("programs").put("key", b"value")
+        assert DiskCache("programs").get("key") is None
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_the_oldest_entries_go_when_the_folder_is_too_large(tmp_path: Path) -> None:
-    with Context(TG_CACHE_DIR=str(tmp_path), CACHE=1):
-        cache = DiskCache("trimmed")
-        for i in range(5):
-            cache.put(f"k{i}", bytes(1000))
-        for age, path in enumerate(sorted(cache_entries())):
-            os.utime(path, (age, age))
-        oldest = sorted(cache_entries())[:2]
-        assert trim_cache(3500) == 2
-        assert not any(path.exists() for path in oldest)
-        assert sum(cache.get(f"k{i}") is not None for i in range(5)) == 3
+def _unchanged(path: str) -> str:
+    return path
 
 
-def test_verify_finds_damage(tmp_path: Path) -> None:
-    with Context(TG_CACHE_DIR=str(tmp_path), CACHE=1):
-        cache = DiskCache("verified")
-        for i in range(3):
-            cache.put(f"k{i}", b"payload")
-        victim = next(cache_entries())
-        data = bytearray(victim.read_bytes())
-        data[-1] ^= 1
-        victim.write_bytes(data)
-        assert verify_cache() == (2, [victim])
+def test_home_in_the_name_of_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    with Context(TG_CACHE_DIR="~/caches"):
+        assert cache_location() == "/home/someone/caches"
+
+
+def test_impossible_name_is_a_warning() -> None:
+    with Context(TG_CACHE_DIR="a\0b"), pytest.warns(UserWarning, match="cannot read"):
+        assert DiskCache("programs").get("key") is None

@@ -86,7 +86,7 @@ def test_plain_steps() -> None:
 def test_context_variable_turns_recording_on(monkeypatch: pytest.MonkeyPatch) -> None:
     import tg_core.uop.record as record
 
-    monkeypatch.setattr(record, "_active", [])
+    monkeypatch.setattr(record, "active", [])
     with Context(VIZ=1):
         graph_rewrite(r0 + r0, doubling, name="seen")
         active = recorder()

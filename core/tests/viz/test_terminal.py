@@ -4,7 +4,7 @@ import pytest
 
 import tg_core
 from tg_core.config import Context
-from tg_core.uop.record import Recorder
+from tg_core.uop.recorder import Recorder
 from tg_core.viz.report import Report, build_report
 from tg_core.viz.run_script import run_script
 from tg_core.viz.terminal import print_report, report_lines

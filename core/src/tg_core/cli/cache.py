@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 __all__ = ["add_cache_command"]
+
+NOWHERE = "there is no cache: this user has no home, and TG_CACHE_DIR is not set"
 
 
 def add_cache_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,10 +27,11 @@ def add_cache_command(subparsers: argparse._SubParsersAction[argparse.ArgumentPa
 def run_clear(arguments: argparse.Namespace) -> int:
     """Run `tg cache clear`."""
     from tg_core.device.memory_pool import format_bytes
-    from tg_core.support.disk_cache import cache_folder, clear_cache
+    from tg_core.support.cache_folder import cache_folder, clear_cache
 
     files, nbytes = clear_cache()
-    print(f"removed {files} entries ({format_bytes(nbytes)}) from {cache_folder()}")
+    where = cache_folder() or "nowhere"
+    print(f"removed {files} entries ({format_bytes(nbytes)}) from {where}")
     return 0
 
 
@@ -35,9 +39,12 @@ def run_show(arguments: argparse.Namespace) -> int:
     """Run `tg cache show`."""
     from tg_core.config import CACHE_LIMIT_MB
     from tg_core.device.memory_pool import format_bytes
-    from tg_core.support.disk_cache import cache_folder, folder_size
+    from tg_core.support.cache_folder import cache_folder, folder_size
 
     folder = cache_folder()
+    if folder is None:
+        print(NOWHERE)
+        return 0
     print(f"{folder} (at most {CACHE_LIMIT_MB.value} MB)")
     for child in sorted(folder.iterdir()) if folder.is_dir() else ():
         files, nbytes = folder_size(child)
@@ -47,7 +54,7 @@ def run_show(arguments: argparse.Namespace) -> int:
 
 def run_verify(arguments: argparse.Namespace) -> int:
     """Run `tg cache verify`; the exit code is 1 when entries were damaged."""
-    from tg_core.support.disk_cache import verify_cache
+    from tg_core.support.cache_folder import verify_cache
 
     whole, damaged = verify_cache()
     for path in damaged:
@@ -59,7 +66,11 @@ def run_verify(arguments: argparse.Namespace) -> int:
 
 def run_path(arguments: argparse.Namespace) -> int:
     """Run `tg cache path`."""
-    from tg_core.support.disk_cache import cache_folder
+    from tg_core.support.cache_folder import cache_folder
 
-    print(cache_folder())
+    folder = cache_folder()
+    if folder is None:
+        print(NOWHERE, file=sys.stderr)
+        return 1
+    print(folder)
     return 0

@@ -91,9 +91,11 @@ def _version(package: str) -> str:
 
 
 def _caches() -> dict[str, dict[str, Any]]:
-    from tg_core.support.disk_cache import cache_folder, folder_size
+    from tg_core.support.cache_folder import cache_folder, folder_size
 
     folder = cache_folder()
+    if folder is None:
+        return {}
     parts = sorted(child for child in folder.iterdir() if child.is_dir()) if folder.is_dir() else []
     found = {}
     for name, path in [("all", folder), *((part.name, part) for part in parts)]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from tg_core.config import BUFFER_CACHE_MB, DEV
@@ -11,6 +10,7 @@ from tg_core.device.memory_pool import MemoryPool
 from tg_core.device.target import Target, target_for
 from tg_core.errors import DeviceError, DeviceNotFound
 from tg_core.plugins.capability import Capability
+from tg_core.support.frozen import frozen
 
 if TYPE_CHECKING:
     from tg_core.plugins.catalog import Catalog
@@ -32,7 +32,7 @@ class BufferOptions(NamedTuple):
     """Address of memory that the caller keeps alive: nothing is allocated, free does nothing."""
 
 
-@dataclass(frozen=True)
+@frozen
 class OpenRequest:
     """What an opener is told."""
 

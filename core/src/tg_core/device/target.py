@@ -10,10 +10,10 @@ Types, interfaces and renderers are matched without regard to case.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tg_core.errors import DeviceNotFound
+from tg_core.support.frozen import frozen
 
 __all__ = ["Target", "canonical_name", "parse_targets", "split_name", "target_for"]
 
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _GRAMMAR = "[interface[:indices]+]TYPE[:renderer[:arch]]"
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """One target of `DEV`."""
 

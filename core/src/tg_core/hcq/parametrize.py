@@ -6,7 +6,6 @@ equal results.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tg_core.hcq.arguments import base_of
@@ -33,7 +32,9 @@ class _Numbering(Generic[V]):
         elif node.arg.slot == slot:
             return node
         else:
-            arg = replace(node.arg, slot=slot)
+            known: ParamArg = node.arg
+            rest = (known.dtype, known.shape, known.device, known.name, known.bounds)
+            arg = ParamArg(slot, *rest, known.addrspace)
         return UOp(Ops.PARAM, (), arg)
 
 

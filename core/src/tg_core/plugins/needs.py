@@ -6,12 +6,13 @@ import importlib.util
 import os
 import platform
 import sys
-from dataclasses import dataclass
+
+from tg_core.support.frozen import frozen
 
 __all__ = ["Need", "NeedsModule", "NeedsPath", "NeedsSystem"]
 
 
-@dataclass(frozen=True)
+@frozen
 class NeedsModule:
     """A Python module.
 
@@ -34,7 +35,7 @@ class NeedsModule:
         return f"no Python module {self.name!r}: pip install {self.distribution or self.name}"
 
 
-@dataclass(frozen=True)
+@frozen
 class NeedsPath:
     """A file or device node this user may read and write.
 
@@ -56,7 +57,7 @@ class NeedsPath:
         return None
 
 
-@dataclass(frozen=True)
+@frozen
 class NeedsSystem:
     """An operating system, and optionally machine names, as `platform` reports them."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import ModuleType
 from typing import NamedTuple
 
 from tg_core.plugins.capability import Capability
 from tg_core.plugins.needs import Need
 from tg_core.plugins.reference import Reference
+from tg_core.support.frozen import frozen_identity
 
 __all__ = [
     "AllocatorRecord",
@@ -119,13 +119,16 @@ Record = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_identity
 class LoadedPlugin:
     """A plugin whose registration ran to its end."""
 
     source: PluginSource
     module: ModuleType
-    records: tuple[Record, ...] = field(repr=False)
+    records: tuple[Record, ...]
+
+    def __repr__(self) -> str:
+        return f"LoadedPlugin(source={self.source!r}, module={self.module!r})"
 
     def types(self) -> set[str]:
         """Return the device types it registers or extends."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from tg_core.errors import PluginError
+from tg_core.support.frozen import frozen
 
 __all__ = ["Reference"]
 
 _SHAPE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True)
+@frozen
 class Reference:
     """`"module:attribute"`, as given by a plugin.
 

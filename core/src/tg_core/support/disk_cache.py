@@ -2,51 +2,55 @@
 
 An entry is written under a temporary name and renamed, with a checksum, so that readers see a whole
 entry or none, whoever writes at the same time. Whatever goes wrong with the folder (read-only,
-full, damaged) is a warning, once, and a miss.
+full, damaged, nowhere to put it) is a warning, once, and a miss.
 """
+
+# every process that computes anything reads entries, so it goes without the comfort of `pathlib`
 
 from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tg_core.config import CACHE, CACHE_LIMIT_MB, TG_CACHE_DIR
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = [
-    "DiskCache",
-    "cache_entries",
-    "cache_folder",
-    "clear_cache",
-    "folder_size",
-    "trim_cache",
-    "verify_cache",
-]
+__all__ = ["DiskCache", "cache_location", "is_whole"]
 
 _MAGIC = b"tgc1"
-_DIGEST_BYTES = 32
+_START = len(_MAGIC) + 32
+"""Where the payload begins, after the SHA-256 digest of it."""
 _TRIM_EVERY = 16 << 20
 """Bytes a process stores between two looks at the size of the folder."""
 _warned: set[str] = set()
 
 
-def cache_folder() -> Path:
-    """Return the folder of all disk caches: `TG_CACHE_DIR`, else the user's cache folder."""
-    if TG_CACHE_DIR.value:
-        return Path(TG_CACHE_DIR.value)
-    # platformdirs is only needed where the folder is not given.
-    import platformdirs
+def cache_location() -> str:
+    """Return the folder of all disk caches: `TG_CACHE_DIR`, else in the user's cache folder. It is
+    the empty string for a user without a home.
 
-    return Path(platformdirs.user_cache_dir("tg"))
+    Source: XDG Base Directory Specification 0.8: `XDG_CACHE_HOME`, of which a relative path is
+        ignored.
+    """
+    if TG_CACHE_DIR.value:
+        return os.path.expanduser(TG_CACHE_DIR.value)
+    if not sys.platform.startswith("linux"):
+        import platformdirs
+
+        return platformdirs.user_cache_dir("tg", appauthor=False)
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    folder = named if os.path.isabs(named) else os.path.expanduser("~/.cache")
+    return os.path.join(folder, "tg") if os.path.isabs(folder) else ""
+
+
+def is_whole(entry: bytes) -> bool:
+    """Tell whether the content of a file is an entry with its own checksum."""
+    return entry[:_START] == _MAGIC + hashlib.sha256(entry[_START:]).digest()
 
 
 class DiskCache:
-    """One cache, a folder of its own below `cache_folder`.
+    """One cache, a folder of its own below `cache_location`.
 
     Args:
         name: the name of the folder.
@@ -58,160 +62,76 @@ class DiskCache:
 
     def get(self, key: bytes | str) -> bytes | None:
         """Return what was stored under a key, or None."""
-        if not CACHE:
+        path = self._path(key) if CACHE else ""
+        if not path:
             return None
-        path = self._path(key)
         try:
-            entry = path.read_bytes()
+            with open(path, "rb", buffering=0) as file:
+                entry = file.read()
         except FileNotFoundError:
             return None
-        except OSError as error:
-            _warn("read", path, error.strerror or str(error))
+        except (OSError, ValueError) as error:
+            _warn("read", path, error)
             return None
-        start = len(_MAGIC) + _DIGEST_BYTES
-        payload = entry[start:]
-        if entry[:start] != _MAGIC + hashlib.sha256(payload).digest():
+        if not is_whole(entry):
             _warn("read", path, "the entry is damaged")
             self._remove(path)
             return None
-        return payload
+        return entry[_START:]
 
     def put(self, key: bytes | str, payload: bytes) -> None:
         """Store bytes under a key."""
-        if not CACHE:
+        path = self._path(key) if CACHE else ""
+        if not path:
             return
-        path = self._path(key)
+        folder = os.path.dirname(path)
         temporary = ""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.makedirs(folder, mode=0o700, exist_ok=True)
             import tempfile
 
-            descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+            descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
             os.replace(temporary, path)
             self._stored += len(payload)
             if self._stored > _TRIM_EVERY:
                 self._stored = 0
-                trim_cache(CACHE_LIMIT_MB.value << 20)
-        except OSError as error:
-            _warn("write", path, error.strerror or str(error))
-            if temporary:
-                self._remove(Path(temporary))
+                from tg_core.support.cache_folder import trim_cache
 
-    def _path(self, key: bytes | str) -> Path:
+                trim_cache(CACHE_LIMIT_MB.value << 20)
+        except (OSError, ValueError) as error:
+            _warn("write", path, error)
+            if temporary:
+                self._remove(temporary)
+
+    def _path(self, key: bytes | str) -> str:
+        """Return the file of a key, the empty string where there is no place for it."""
+        location = cache_location()
+        if not location:
+            _warn("use", "the user's cache folder", "this user has no home")
+            return ""
         text = key.encode() if isinstance(key, str) else key
         name = hashlib.sha256(text).hexdigest()
         # Two levels, so that no folder grows to where listing it is slow.
-        return cache_folder() / self.name / name[:2] / name[2:]
+        return os.path.join(location, self.name, name[:2], name[2:])
 
-    def _remove(self, path: Path) -> None:
+    def _remove(self, path: str) -> None:
         try:
-            path.unlink(missing_ok=True)
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
         except OSError as error:
-            _warn("remove", path, error.strerror or str(error))
+            _warn("remove", path, error)
 
 
-def folder_size(folder: Path) -> tuple[int, int]:
-    """Return the number of files below a folder and their size in bytes; (0, 0) if it is absent."""
-    files = 0
-    nbytes = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            try:
-                nbytes += os.stat(os.path.join(parent, name)).st_size
-            except OSError:
-                continue
-            files += 1
-    return files, nbytes
-
-
-def cache_entries() -> Iterator[Path]:
-    """Yield the files of all caches below `cache_folder`."""
-    folder = cache_folder()
-    if not folder.is_dir():
-        return
-    for child in sorted(folder.iterdir()):
-        if child.is_dir() and _is_cache(child):
-            for part in sorted(child.iterdir()):
-                yield from sorted(p for p in part.iterdir() if not p.name.startswith(".new-"))
-
-
-def verify_cache() -> tuple[int, list[Path]]:
-    """Return how many entries are whole, and the damaged ones."""
-    whole = 0
-    damaged = []
-    start = len(_MAGIC) + _DIGEST_BYTES
-    for path in cache_entries():
-        entry = path.read_bytes()
-        if entry[:start] == _MAGIC + hashlib.sha256(entry[start:]).digest():
-            whole += 1
-        else:
-            damaged.append(path)
-    return whole, damaged
-
-
-def trim_cache(limit: int) -> int:
-    """Remove the entries that were stored first until the rest fits; returns how many went.
-
-    Args:
-        limit: in bytes.
-    """
-    found = []
-    for path in cache_entries():
-        try:
-            status = path.stat()
-        except OSError:
-            continue
-        found.append((status.st_mtime_ns, status.st_size, path))
-    excess = sum(size for _, size, _ in found) - limit
-    removed = 0
-    for _, size, path in sorted(found):
-        if excess <= 0:
-            break
-        path.unlink(missing_ok=True)
-        excess -= size
-        removed += 1
-    return removed
-
-
-def clear_cache() -> tuple[int, int]:
-    """Remove every cache below `cache_folder`; returns how many files went, and their bytes.
-
-    Only folders that this project makes are removed, should the folder hold anything else.
-
-    Raises:
-        OSError: a folder cannot be removed.
-    """
-    files = 0
-    nbytes = 0
-    folder = cache_folder()
-    if not folder.is_dir():
-        return 0, 0
-    for child in sorted(folder.iterdir()):
-        if child.is_dir() and _is_cache(child):
-            count, size = folder_size(child)
-            import shutil
-
-            shutil.rmtree(child)
-            files += count
-            nbytes += size
-    return files, nbytes
-
-
-def _is_cache(folder: Path) -> bool:
-    """Tell whether everything in a folder is laid out as `DiskCache` does."""
-    return all(
-        child.is_dir() and len(child.name) == 2 and set(child.name) <= set("0123456789abcdef")
-        for child in folder.iterdir()
-    )
-
-
-def _warn(action: str, path: Path, reason: str) -> None:
+def _warn(action: str, path: str, reason: str | Exception) -> None:
     """Warn once per kind of trouble: a broken cache slows down, it does not fail."""
     if action in _warned:
         return
     _warned.add(action)
+    if isinstance(reason, OSError):
+        reason = reason.strerror or str(reason)
     warnings.warn(
         f"disk cache: cannot {action} {path}: {reason}; going on without (CACHE=0 turns it off, "
         "TG_CACHE_DIR moves it, `tg cache clear` empties it)",

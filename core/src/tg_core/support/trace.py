@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tg_core.config import PROFILE, PROFILE_FILE
@@ -102,6 +100,8 @@ def write_trace(path: str | None = None) -> str | None:
     """
     if not _events:
         return None
+    import json
+
     target = path or PROFILE_FILE.value
     with open(target, "w", encoding="utf-8") as file:
         json.dump({"traceEvents": [*_names(), *_events], "displayTimeUnit": "ms"}, file)
@@ -111,7 +111,7 @@ def write_trace(path: str | None = None) -> str | None:
 def _names() -> Iterator[dict[str, Any]]:
     """Yield the metadata: threads are shown first, in the order they appeared, then devices."""
     for process in dict.fromkeys(process for process, _ in _rows):
-        yield _name("process_name", process, 0, name=Path(sys.argv[0]).name or "python")
+        yield _name("process_name", process, 0, name=os.path.basename(sys.argv[0]) or "python")
     for position, (process, row) in enumerate(
         sorted(_rows, key=lambda key: key[1] >= _FIRST_TRACK)
     ):

@@ -6,7 +6,7 @@ Memory views and files.
 from __future__ import annotations
 
 import math
-import pathlib
+import os
 import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -204,7 +204,7 @@ def from_array(data: np.ndarray) -> UOp:
     return _host_buffer("NPY", flat.data.cast("B") if flat.size else b"", dtype, data.shape)
 
 
-def from_path(path: pathlib.Path, dtype: DType | None) -> UOp:
+def from_path(path: os.PathLike[str], dtype: DType | None) -> UOp:
     """Return the content of a file as a vector on `DISK`.
 
     Raises:
@@ -213,11 +213,14 @@ def from_path(path: pathlib.Path, dtype: DType | None) -> UOp:
     from tg_core.device.storage import new_buffer_uop
 
     wanted = dtype or dtypes.uint8
-    if not path.is_file():
-        raise FileFormatError(f"tensor: {path} is not a file")
-    size = path.stat().st_size
+    name = os.fsdecode(path)
+    if not os.path.isfile(name):
+        raise FileFormatError(f"tensor: {name} is not a file")
+    size = os.path.getsize(name)
     if size % wanted.itemsize:
-        raise FileFormatError(f"tensor: {path} has {size} bytes, no whole number of {wanted.name}")
+        raise FileFormatError(f"tensor: {name} has {size} bytes, no whole number of {wanted.name}")
     if size == 0:
         return _empty(UOp.const(0, wanted), (0,))
-    return new_buffer_uop(f"DISK:{path.absolute()}", size // wanted.itemsize, wanted)
+    # the parts of a path may be links, so none is taken out of it
+    place = name if os.path.isabs(name) else os.path.join(os.getcwd(), name)
+    return new_buffer_uop(f"DISK:{place}", size // wanted.itemsize, wanted)

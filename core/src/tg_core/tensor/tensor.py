@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import pathlib
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -228,7 +228,7 @@ def _node_of(data: Any, device: str | tuple[str, ...] | None, dtype: DType | Non
         node, wanted = tensor_data.from_bytes(data, dtype), dtype
     elif isinstance(data, memoryview):
         node, wanted = tensor_data.from_memoryview(data), dtype
-    elif isinstance(data, pathlib.Path):
+    elif isinstance(data, os.PathLike):
         node, wanted = tensor_data.from_path(data, dtype), dtype
         if device is None:
             return node

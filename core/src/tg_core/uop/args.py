@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tg_core.support.frozen import frozen
 from tg_core.uop.opcodes import AddrSpace
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tg_core.uop.uop import UOp, sint
 
 
-@dataclass(frozen=True)
+@frozen
 class ParamArg:
     """A positional argument of a call body: storage of shape `(size,)`, or a scalar variable of
     shape `()`.
@@ -28,7 +28,7 @@ class ParamArg:
     addrspace: AddrSpace = AddrSpace.GLOBAL
 
 
-@dataclass(frozen=True)
+@frozen
 class BufferArg:
     """Storage of `size` elements. `slot` is unique; a negative one is unbound: declared, not
     allocated.
@@ -45,7 +45,7 @@ class BufferArg:
         return hash((self.slot, self.size))
 
 
-@dataclass(frozen=True)
+@frozen
 class MultiArg:
     """How the sources of a MULTI, one per device, make up its value: joined along `axis`, or equal
     copies of it when `axis` is None.
@@ -55,7 +55,7 @@ class MultiArg:
     devices: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Dim:
     """Stands in a movement argument for the symbolic entry that is source `index + 1` of the
     node.
@@ -64,7 +64,7 @@ class Dim:
     index: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Estimates:
     """Work of one launch: arithmetic operations, and bytes loaded and stored if every access went
     to memory once.
@@ -74,7 +74,7 @@ class Estimates:
     bytes: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelInfo:
     """What a kernel SINK carries: a display name, and optimisation choices when they are fixed
     rather than chosen.
@@ -84,7 +84,7 @@ class KernelInfo:
     opts: tuple[object, ...] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ProgramInfo:
     """How a compiled kernel is launched.
 
@@ -103,7 +103,7 @@ class ProgramInfo:
     estimates: Estimates = Estimates()
 
 
-@dataclass(frozen=True)
+@frozen
 class CallInfo:
     """What a CALL carries: a display name, and whether a function's call is compiled as a unit."""
 

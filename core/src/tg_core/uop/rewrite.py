@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tg_core.errors import RewriteError
 from tg_core.uop.graph import has_own_body, toposort
 from tg_core.uop.opcodes import Ops
-from tg_core.uop.record import location_of, recorder
+from tg_core.uop.record import recorder
 from tg_core.uop.uop import UOp
 
 if TYPE_CHECKING:
@@ -180,6 +180,8 @@ def _rules_at(
     enter_calls: bool,
 ) -> list[str]:
     """Return which rules fire last when a node that has no fixed point is rewritten once more."""
+    from tg_core.uop.recorder import location_of
+
     last: deque[str] = deque(maxlen=50)
 
     def fired(rule: Rewrite, _before: UOp, _after: UOp) -> None:

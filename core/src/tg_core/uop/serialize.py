@@ -5,7 +5,7 @@ Only the types listed here are written or read, so a file can name nothing that 
 
 from __future__ import annotations
 
-import base64
+import binascii
 import json
 from dataclasses import fields
 from enum import Enum
@@ -79,7 +79,7 @@ class Writer:
         if type(value) is dict:
             return {"dict": [[self.encode(k), self.encode(v)] for k, v in value.items()]}
         if type(value) is bytes:
-            return {"bytes": base64.b64encode(value).decode()}
+            return {"bytes": binascii.b2a_base64(value, newline=False).decode()}
         if isinstance(value, DType):
             return {"dtype": value.name}
         if isinstance(value, Ops):
@@ -122,7 +122,7 @@ class Reader:
         if kind == "dict":
             return {self.decode(k): self.decode(v) for k, v in content}
         if kind == "bytes":
-            return base64.b64decode(content)
+            return binascii.a2b_base64(content)
         if kind == "dtype":
             return to_dtype(content)
         if kind == "op":

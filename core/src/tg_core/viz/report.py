@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tg_core.uop.record import Recorder, Section, Stage
+from tg_core.uop.recorder import Recorder, Section, Stage
 from tg_core.viz.compare import compare_graphs, compare_lines, nodes_of, shown_sources
 from tg_core.viz.listing import Names, argument_of, brief, list_graph, type_of
 
 if TYPE_CHECKING:
     from tg_core.uop.ops import UOp
-    from tg_core.uop.record import Firing
+    from tg_core.uop.recorder import Firing
 
 _ELSEWHERE = "rewrites outside of schedules and kernels"
 

@@ -14,7 +14,8 @@ from tg_core.codegen import clear_compiled
 from tg_core.config import Context
 from tg_core.engine.realize import clear_linked
 from tg_core.schedule.schedule import clear_schedules
-from tg_core.uop.record import Recorder, recording
+from tg_core.uop.record import recording
+from tg_core.uop.recorder import Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,6 @@ import json
 import os
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import NamedTuple
 
 from tg_core.backend import DiskCache
@@ -57,9 +56,7 @@ def _machine_digest() -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     digest.update("|".join(os.uname()[i] for i in (0, 4)).encode())
     try:
-        processor = (
-            Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
-        )
+        processor = _read("/proc/cpuinfo").decode(errors="replace").split("\n\n")[0]
     except OSError:
         processor = ""
     lines = (
@@ -71,6 +68,11 @@ def _machine_digest() -> bytes:
     spec = find_spec("llvmlite")
     if spec is not None and spec.origin:
         digest.update(spec.origin.encode())
-        digest.update((Path(spec.origin).parent / "_version.py").read_bytes())
-    digest.update((Path(__file__).parent / "jit.py").read_bytes())
+        digest.update(_read(os.path.join(os.path.dirname(spec.origin), "_version.py")))
+    digest.update(_read(os.path.join(os.path.dirname(__file__), "jit.py")))
     return digest.digest()
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

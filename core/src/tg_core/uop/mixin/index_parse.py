@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tg_core.dtype import dtypes
 from tg_core.errors import IndexingError
+from tg_core.support.frozen import frozen, frozen_identity
 from tg_core.uop.mixin.shape_utils import shape_text
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tg_core.uop.uop import sint
 
 
-@dataclass(frozen=True)
+@frozen
 class Span:
     """`count` positions of an axis from `start` on, `step` apart (negative: backwards)."""
 
@@ -24,19 +24,19 @@ class Span:
     step: int = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Position:
     """One position of an axis, which disappears."""
 
     at: sint
 
 
-@dataclass(frozen=True)
+@frozen
 class NewAxis:
     """A new axis of size 1."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_identity
 class Lookup:
     """Positions of an axis given by an integer tensor."""
 
