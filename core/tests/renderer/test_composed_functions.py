@@ -9,12 +9,14 @@ from tg_core.tensor import Tensor
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("name", ["exp", "cos"])
+@pytest.mark.parametrize("name", ["exp", "cos", "tan", "log", "log10"])
 def test_a_composed_function_is_rounded_once(name: str, kind: type) -> None:
     values = np.concatenate([np.linspace(-80, 80, 321), 10.0 ** np.arange(3, 30)]).astype(kind)
-    values = values if name == "cos" else values[:321]
+    values = values if name in ("cos", "tan") else values[:321]
+    values = abs(values) if name.startswith("log") else values
     got = getattr(Tensor(values, device="PYTHON"), name)().numpy()
-    wanted = getattr(np, name)(values.astype(np.float64)).astype(kind)
+    with np.errstate(divide="ignore"):
+        wanted = getattr(np, name)(values.astype(np.float64)).astype(kind)
     np.testing.assert_array_equal(got, wanted)
 
 

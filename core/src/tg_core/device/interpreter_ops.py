@@ -165,6 +165,18 @@ def _cos(x: list[Array], dtype: DType) -> Array:
     return rounded(np.cos(x[0].astype(np.float64)), dtype)
 
 
+def _log(x: list[Array], dtype: DType) -> Array:
+    return rounded(np.log(x[0].astype(np.float64)), dtype)
+
+
+def _log10(x: list[Array], dtype: DType) -> Array:
+    return rounded(np.log10(x[0].astype(np.float64)), dtype)
+
+
+def _tan(x: list[Array], dtype: DType) -> Array:
+    return rounded(np.tan(x[0].astype(np.float64)), dtype)
+
+
 def _negate(x: list[Array], dtype: DType) -> Array:
     negated: Array = np.negative(x[0])
     return negated
@@ -235,6 +247,8 @@ FUNCTIONS: dict[str, Function] = {
     "FDIV": _fdiv,
     "FLOORDIV": _floor_divide,
     "FLOORMOD": _floor_modulo,
+    "LOG": _log,
+    "LOG10": _log10,
     "LOG2": _log2,
     "MAX": _max,
     "MUL": _mul,
@@ -248,12 +262,15 @@ FUNCTIONS: dict[str, Function] = {
     "SIN": _sin,
     "SQRT": _sqrt,
     "SUB": _sub,
+    "TAN": _tan,
     "THREEFRY": _threefry,
     "TRUNC": _trunc,
     "WHERE": _where,
     "XOR": _xor,
 }
-"""The meaning of every elementwise op by name; COS, EXP and NEG are those of the renderer."""
+"""The meaning of every elementwise op by name; COS, EXP, LOG, LOG10, NEG and TAN are those of the
+renderer.
+"""
 
 
 def apply(op: str, operands: list[Array], dtype: DType) -> Array:

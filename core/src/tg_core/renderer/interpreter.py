@@ -137,6 +137,15 @@ def _composed(uop: UOp) -> tuple[str, UOp, bool] | None:
         operand, value = _with_constant(uop.src[0])
         if value == truncate(math.pi / 2, uop.dtype):
             return "COS", operand, False
+    if uop.op is Ops.MUL and uop.src[0].op is Ops.LOG2:
+        logarithm, value = _with_constant(uop)
+        for name, factor in (("LOG", math.log(2)), ("LOG10", math.log10(2))):
+            if value == truncate(factor, uop.dtype):
+                return name, logarithm.src[0], False
+    if uop.op is Ops.FDIV and all(s.op is Ops.SIN for s in uop.src):
+        angle, cosine = uop.src[0].src[0], _composed(uop.src[1])
+        if cosine is not None and cosine[1] is angle:
+            return "TAN", angle, False
     return None
 
 

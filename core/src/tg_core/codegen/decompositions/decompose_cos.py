@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import math
 
-from tg_core.codegen.decompositions.decompose_sin import (
-    reduce_float32,
-    reduce_float64,
-    sine_of_remainder,
-)
+from tg_core.codegen.decompositions.decompose_sin import reduced, sine_in_quadrant
 from tg_core.codegen.decompositions.utils import LAYOUTS, choose, less, lit, magnitude
 from tg_core.dtype import dtypes, truncate
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
@@ -29,18 +25,17 @@ def decompose_cos_in_double(x: UOp, shift: UOp) -> UOp | None:
 
 
 def _cosine(x: UOp, shift: UOp, wide: bool) -> UOp | None:
-    if shift.const_value != truncate(math.pi / 2, x.dtype):
+    if not is_quarter_turn(shift, x):
         return None
     size = magnitude(x)
-    finite = less(size, lit(math.inf, x))
-    large = choose(finite, size, lit(1.0, x))
-    quadrant, remainder = (
-        reduce_float32(large, wide) if x.dtype is dtypes.float32 else reduce_float64(large)
-    )
-    small = less(size, lit(math.pi / 4, x))
-    quadrant = choose(small, lit(0, quadrant), quadrant) + lit(1, quadrant)
-    value = sine_of_remainder(quadrant, choose(small, size, remainder))
-    return choose(finite, value, lit(math.nan, x))
+    quadrant, remainder = reduced(x, size, wide)
+    value = sine_in_quadrant(quadrant + lit(1, quadrant), remainder)
+    return choose(less(size, lit(math.inf, x)), value, lit(math.nan, x))
+
+
+def is_quarter_turn(shift: UOp, x: UOp) -> bool:
+    """Tell whether a constant is pi/2 as the dtype of `x` rounds it."""
+    return shift.const_value == truncate(math.pi / 2, x.dtype)
 
 
 _ANY = UPat.var("x", dtype=tuple(LAYOUTS)) + UPat.cvar("shift")

@@ -23,15 +23,16 @@ from tg_core.dtype import dtypes
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 # (2^f - 1) / f on [-1/2, 1/2], least maximal error relative to 2^f (Lawson's algorithm, extended
-# precision): 2^-28.9 and 2^-57.9
+# precision): 2^-28.3 and 2^-57.9. Those of float32 are what it holds, the first the nearest to
+# log(2), each fitted after the ones before it were rounded
 _COEFFICIENTS: Final = {
     dtypes.float32: (
-        0.6931472028559161,
-        0.24022647913508638,
-        0.05550332469769419,
-        0.009618437365442085,
-        0.0013398874844020396,
-        0.00015353360867240284,
+        0.6931471824645996,
+        0.24022647738456726,
+        0.05550359934568405,
+        0.009618505835533142,
+        0.001339081209152937,
+        0.00015326496213674545,
     ),
     dtypes.float64: (
         0.6931471805599453,

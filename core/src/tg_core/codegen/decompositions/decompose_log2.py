@@ -75,9 +75,12 @@ def settle_log2(x: UOp, result: UOp) -> UOp:
     return choose(is_equal(x, 0.0), lit(-math.inf, x), result)
 
 
-def decompose_log2(x: UOp) -> UOp:
-    """LOG2(x) -> exponent plus series. log2(0) = -inf, negative: NaN, inf: inf, NaN: NaN, powers of
-    two: exact.
+def logarithm_parts(x: UOp) -> tuple[UOp, UOp, UOp]:
+    """Return `(e, high, low)` with `x = 2^e * m` and `high + low` the natural logarithm of `m`;
+    `high` is short enough for its product with a short number to be exact.
+
+    Args:
+        x: float32 or float64, positive and finite where the result matters.
     """
     dtype = x.dtype
     exponent, mantissa = split_exponent(choose(is_nan(x), lit(1.0, x), x))
@@ -87,8 +90,15 @@ def decompose_log2(x: UOp) -> UOp:
     series = z * polynomial(z, [2.0 / (2 * k + 3) for k in range(_TERMS[dtype])])
     half_square = lit(0.5, x) * f * f
     high = clear_low_bits(f - half_square, _CLEARED[dtype])
-    low = (f - high) - half_square + s * (half_square + series)
-    head, tail = lit(_HEAD[dtype], x), lit(_TAIL[dtype], x)
+    return exponent, high, (f - high) - half_square + s * (half_square + series)
+
+
+def decompose_log2(x: UOp) -> UOp:
+    """LOG2(x) -> exponent plus series. log2(0) = -inf, negative: NaN, inf: inf, NaN: NaN, powers of
+    two: exact.
+    """
+    exponent, high, low = logarithm_parts(x)
+    head, tail = lit(_HEAD[x.dtype], x), lit(_TAIL[x.dtype], x)
     high_part = high * head
     low_part = (low + high) * tail + low * head
     total = exponent + high_part

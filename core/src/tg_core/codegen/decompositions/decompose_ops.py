@@ -14,12 +14,14 @@ from tg_core.codegen.decompositions import (
     decompose_cos,
     decompose_exp,
     decompose_exp2,
+    decompose_log,
     decompose_log2,
     decompose_pow,
     decompose_sin,
     decompose_threefry,
 )
 from tg_core.codegen.decompositions.decompose_missing_ops import missing_op_rules
+from tg_core.codegen.decompositions.decompose_tan import tangent_rules
 from tg_core.codegen.decompositions.lower_integer_division import division_rules
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import Ops, PatternMatcher, UOp, graph_rewrite
@@ -50,6 +52,20 @@ def _rules(renderer: Renderer) -> PatternMatcher:
 
 
 @cache
+def _composed_rules(renderer: Renderer) -> PatternMatcher:
+    """Return the rules for what the front end writes with two transcendental ops or with one and an
+    op after it: applied before those ops are replaced.
+    """
+    rules = PatternMatcher([])
+    if Ops.SIN not in renderer.native_ops:
+        double = dtypes.float64 in renderer.native_dtypes
+        rules = rules + tangent_rules(double, Ops.MULACC in renderer.native_ops)
+    if Ops.LOG2 not in renderer.native_ops:
+        rules = rules + decompose_log.rules
+    return rules
+
+
+@cache
 def _late_rules(renderer: Renderer) -> PatternMatcher:
     return missing_op_rules(renderer) + division_rules(renderer)
 
@@ -61,6 +77,7 @@ def decompose_ops(sink: UOp, renderer: Renderer) -> UOp:
         sink: a kernel of scalar values.
         renderer: says which ops are native.
     """
+    sink = graph_rewrite(sink, _composed_rules(renderer), name="decompose composed functions")
     return graph_rewrite(sink, _rules(renderer), name="decompose ops")
 
 

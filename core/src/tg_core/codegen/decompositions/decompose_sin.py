@@ -1,11 +1,11 @@
-"""SIN of float32 and float64 from arithmetic, for every argument, however large: within 1.5 ulp,
-2.5 for float32 on targets without float64.
+"""SIN of float32 and float64 from arithmetic, for every argument, however large: within 1 ulp.
 
 The argument is reduced with integers (Payne and Hanek, "Radian reduction for trigonometric
 functions", SIGNUM Newsletter 18, 1983): of `2/pi` only the bits matter whose product with the
 mantissa lies below 4. They are selected from a table by a barrel shifter over the exponent,
 multiplied exactly, and give the quadrant and a signed fraction with more bits than the closest
-argument to a multiple of `pi/2` can cancel.
+argument to a multiple of `pi/2` can cancel. The remainder is a sum of two floats, the second of
+which holds what the first rounded away.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from tg_core.codegen.decompositions.error_free import Pair, exact_product, quick_sum
 from tg_core.codegen.decompositions.utils import (
     LAYOUTS,
     choose,
@@ -38,6 +39,12 @@ _WINDOW: Final = {dtypes.float32: 3, dtypes.float64: 6}
 _PADDING: Final = {dtypes.float32: 32, dtypes.float64: 64}
 # Taylor terms that matter up to pi/4
 _TERMS: Final = {dtypes.float32: 5, dtypes.float64: 9}
+
+# half of pi as a float and what is missing (computed with 60 digits)
+_HALF_PI: Final = {
+    dtypes.float32: (1.57079637050628662109375, -4.371139000186243e-08),
+    dtypes.float64: (1.5707963267948966, 6.123233995736766e-17),
+}
 
 
 def _pi_times(scale: int) -> int:
@@ -95,27 +102,42 @@ def _window(start: UOp, count: int, padding: int, last: int) -> list[UOp]:
     return result
 
 
-def reduce_float32(x: UOp, wide: bool) -> tuple[UOp, UOp]:
-    """Return (quadrant modulo 4 as uint64, remainder in [-pi/4, pi/4]) of a float32 that is at
-    least pi/4.
+def reduce_argument(x: UOp, wide: bool) -> tuple[UOp, Pair]:
+    """Return (quadrant modulo 4 as uint64, remainder in [-pi/4, pi/4] as a sum of two) of a float
+    that is at least pi/4.
 
     Args:
-        x: float32.
-        wide: the remainder is scaled in float64, and rounded once.
+        x: float32 or float64.
+        wide: the remainder of a float32 is scaled in float64.
     """
+    return _reduce_float64(x) if x.dtype is dtypes.float64 else _reduce_float32(x, wide)
+
+
+def _reduce_float32(x: UOp, wide: bool) -> tuple[UOp, Pair]:
     mantissa, start = _mantissa_and_start(x)
     a0, a1, a2 = _window(start, 3, _PADDING[x.dtype], 104 - 2 + _PADDING[x.dtype])
     product = shift_left(mantissa * a0, _WORD) + mantissa * a1 + shift_right(mantissa * a2, _WORD)
     quadrant = shift_right(product + lit(1 << 61, product), 62)
     fraction = (product - shift_left(quadrant, 62)).bitcast(dtypes.int64)
-    scaled = fraction.cast(dtypes.float64 if wide else x.dtype)
-    return quadrant, (scaled * lit(math.pi / 2 * 2.0**-62, scaled)).cast(x.dtype)
+    if wide:
+        scaled = fraction.cast(dtypes.float64)
+        remainder = scaled * lit(math.pi / 2 * 2.0**-62, scaled)
+        high = remainder.cast(x.dtype)
+        return quadrant, (high, (remainder - high.cast(dtypes.float64)).cast(x.dtype))
+    leading = fraction.cast(x.dtype)
+    following = (fraction - leading.cast(dtypes.int64)).cast(x.dtype)
+    scale = lit(2.0**-62, x)
+    return quadrant, _times_half_pi(leading * scale, following * scale)
 
 
-def reduce_float64(x: UOp) -> tuple[UOp, UOp]:
-    """Return (quadrant modulo 4 as uint64, remainder in [-pi/4, pi/4]) of a float64 that is at
-    least pi/4.
-    """
+def _times_half_pi(value: UOp, rest: UOp) -> Pair:
+    """Return `(value + rest) * pi/2`, where the rest is small, as a sum of two."""
+    high, low = (lit(part, value) for part in _HALF_PI[value.dtype])
+    product, error = exact_product(value, high)
+    return quick_sum(product, error + (value * low + rest * high))
+
+
+def _reduce_float64(x: UOp) -> tuple[UOp, Pair]:
     mantissa, start = _mantissa_and_start(x)
     window = _window(start, 6, _PADDING[x.dtype], 971 - 2 + _PADDING[x.dtype])
     mask = UOp.const(_MASK, dtypes.uint64)
@@ -142,9 +164,9 @@ def reduce_float64(x: UOp) -> tuple[UOp, UOp]:
     return quadrant, _scaled_fraction(high, low, x)
 
 
-def _scaled_fraction(high: UOp, low: UOp, x: UOp) -> UOp:
-    """Return `(high * 2^64 + low) * 2^-126 * pi/2` as a float64; the sum is normalised first, since
-    a small `high` has few bits.
+def _scaled_fraction(high: UOp, low: UOp, x: UOp) -> Pair:
+    """Return `(high * 2^64 + low) * 2^-126 * pi/2` as a sum of two float64; the sum is normalised
+    first, since a small `high` has few bits.
     """
     negative = less(high, lit(0, high))
     one = lit(1, low)
@@ -167,9 +189,8 @@ def _scaled_fraction(high: UOp, low: UOp, x: UOp) -> UOp:
     error = doubles[1] - (leading - doubles[0])
     fraction = leading + (error + tail)
     rest = (leading - fraction) + (error + tail)
-    pi_high, pi_low = lit(math.pi / 2, x), lit(6.123233995736766e-17, x)
-    remainder = fraction * pi_high + (fraction * pi_low + rest * pi_high)
-    return choose(negative, lit(0.0, x) - remainder, remainder)
+    sign = choose(negative, lit(-1.0, x), lit(1.0, x))
+    return _times_half_pi(sign * fraction, sign * rest)
 
 
 def _mantissa_and_start(x: UOp) -> tuple[UOp, UOp]:
@@ -189,22 +210,61 @@ def _mantissa_and_start(x: UOp) -> tuple[UOp, UOp]:
     return mantissa.cast(dtypes.uint64), start
 
 
-def sine_of_remainder(quadrant: UOp, r: UOp) -> UOp:
-    """Return the sine of `quadrant * pi/2 + r`, `|r| <= pi/4`."""
+def reduced(x: UOp, size: UOp, wide: bool) -> tuple[UOp, Pair]:
+    """Return quadrant and remainder of any float by its size; unspecified where it is not finite.
+
+    Args:
+        x: float32 or float64.
+        size: its magnitude.
+        wide: as for `reduce_argument`.
+    """
+    large = choose(less(size, lit(math.inf, x)), size, lit(1.0, x))
+    quadrant, (high, low) = reduce_argument(large, wide)
+    small = less(size, lit(math.pi / 4, x))
+    return (
+        choose(small, lit(0, quadrant), quadrant),
+        (choose(small, size, high), choose(small, lit(0.0, x), low)),
+    )
+
+
+def sine_and_cosine(remainder: Pair) -> tuple[Pair, Pair]:
+    """Return the sine and the cosine of a remainder within pi/4: what is exact and the rest, at
+    most as large as half of it, which the caller adds.
+    """
+    r, low = remainder
     terms = _TERMS[r.dtype]
     z = r * r
-    sine = r + r * z * polynomial(
-        z, [(-1.0) ** (k + 1) / math.factorial(2 * k + 3) for k in range(terms)]
-    )
-    # 1 - z/2 is split so that the rounding of the subtraction is given back
     half = lit(0.5, r) * z
+    # 1 - z/2 is split so that the rounding of the subtraction is given back
     top = lit(1.0, r) - half
-    rest = z * z * polynomial(z, [(-1.0) ** k / math.factorial(2 * k + 4) for k in range(terms)])
-    cosine = top + (((lit(1.0, r) - top) - half) + rest)
-    odd = negate(is_equal(quadrant & lit(1, quadrant), 0))
-    value = choose(odd, cosine, sine)
+    sine = polynomial(z, [(-1.0) ** (k + 1) / math.factorial(2 * k + 3) for k in range(terms)])
+    cosine = polynomial(z, [(-1.0) ** k / math.factorial(2 * k + 4) for k in range(terms)])
+    sine_rest = r * z * sine + low * top
+    cosine_rest = ((lit(1.0, r) - top) - half) + (z * z * cosine - r * low)
+    return (r, sine_rest), (top, cosine_rest)
+
+
+def is_odd(quadrant: UOp) -> UOp:
+    """Return where sine and cosine change places."""
+    return negate(is_equal(quadrant & lit(1, quadrant), 0))
+
+
+def sine_in_quadrant(quadrant: UOp, remainder: Pair) -> UOp:
+    """Return the sine of `quadrant * pi/2` plus the remainder."""
+    sine, cosine = sine_and_cosine(remainder)
+    value = choose(is_odd(quadrant), cosine[0] + cosine[1], sine[0] + sine[1])
     flipped = negate(is_equal(quadrant & lit(2, quadrant), 0))
-    return choose(flipped, lit(0.0, r) - value, value)
+    return choose(flipped, lit(0.0, value) - value, value)
+
+
+def settle_odd(x: UOp, size: UOp, value: UOp) -> UOp:
+    """Return an odd function that is `x + O(x^3)` from its value at the size of `x`: signed, `x`
+    itself where it is so small that the function rounds to it, which keeps the sign of zero, and
+    NaN where `x` is not finite.
+    """
+    value = choose(less(x, lit(0.0, x)), lit(0.0, x) - value, value)
+    value = choose(less(size, lit(2.0 ** -(LAYOUTS[x.dtype].mantissa_bits // 2 + 2), x)), x, value)
+    return choose(less(size, lit(math.inf, x)), value, lit(math.nan, x))
 
 
 def decompose_sin(x: UOp) -> UOp:
@@ -215,26 +275,15 @@ def decompose_sin(x: UOp) -> UOp:
 
 
 def decompose_sin_in_double(x: UOp) -> UOp:
-    """SIN(x) of float32 -> the same, with the remainder scaled in float64. A more exact remainder
-    changes nothing else.
+    """SIN(x) of float32 -> the same, with the remainder scaled in float64. It is as exact, in fewer
+    steps.
     """
     return _sine(x, wide=True)
 
 
 def _sine(x: UOp, wide: bool) -> UOp:
     size = magnitude(x)
-    finite = less(size, lit(math.inf, x))
-    large = choose(finite, size, lit(1.0, x))
-    quadrant, remainder = (
-        reduce_float32(large, wide) if x.dtype is dtypes.float32 else reduce_float64(large)
-    )
-    small = less(size, lit(math.pi / 4, x))
-    quadrant = choose(small, lit(0, quadrant), quadrant)
-    value = sine_of_remainder(quadrant, choose(small, size, remainder))
-    value = choose(less(x, lit(0.0, x)), lit(0.0, x) - value, value)
-    # the value itself where it is so small that the sine rounds to it, which keeps the sign of zero
-    value = choose(less(size, lit(2.0 ** -(LAYOUTS[x.dtype].mantissa_bits // 2 + 2), x)), x, value)
-    return choose(finite, value, lit(math.nan, x))
+    return settle_odd(x, size, sine_in_quadrant(*reduced(x, size, wide)))
 
 
 rules = PatternMatcher([(UPat(Ops.SIN, (UPat.var("x", dtype=tuple(LAYOUTS)),)), decompose_sin)])

@@ -50,3 +50,19 @@ def fused_product(a: UOp, b: UOp) -> Pair:
     """Return `a * b` as (rounded, error), on targets whose MULACC rounds once."""
     product = a * b
     return product, multiply_add(a, b, product * lit(-1.0, product))
+
+
+def pair_quotient(a: Pair, b: Pair, fused: bool) -> UOp:
+    """Return `a / b` of unevaluated sums, rounded once but for about 2^-(2 * mantissa bits).
+
+    Args:
+        a: the dividend.
+        b: the divisor.
+        fused: the target has a MULACC that rounds once.
+    """
+    product = fused_product if fused else exact_product
+    inverse = lit(1.0, b[0]) / b[0]
+    quotient = a[0] * inverse
+    back, error = product(quotient, b[0])
+    rest = ((a[0] - back) - error) + (a[1] - quotient * b[1])
+    return quotient + rest * inverse

@@ -35,8 +35,12 @@ class ActivationMixin(MatmulMixin):
         wide = self._wide()
         # e^x for negative and e^-x for positive x never overflows, so no gradient is inf * 0
         decay = (-wide._magnitude()).exp()
-        small = decay / (1.0 + decay)
-        return (wide < 0.0).where(small, 1.0 / (1.0 + decay))._narrow(self)
+        negative = wide < 0.0
+        # d - d^2 / (1 + d) is d / (1 + d), with the roundings of a small part only
+        split = negative & (decay < 0.35)
+        dividend = split.where(decay * decay, negative.where(decay, 1.0))
+        quotient = dividend / (1.0 + decay)
+        return split.where(decay - quotient, quotient)._narrow(self)
 
     def logsigmoid(self) -> Self:
         """Return the logarithm of `sigmoid`."""
@@ -44,12 +48,13 @@ class ActivationMixin(MatmulMixin):
 
     def hardsigmoid(self, alpha: float = 1 / 6, beta: float = 0.5) -> Self:
         """Return `alpha * self + beta` limited to [0, 1]."""
-        return (self._require_float() * alpha + beta).maximum(0.0).minimum(1.0)
+        return (self._wide() * alpha + beta).maximum(0.0).minimum(1.0)._narrow(self)
 
     def hardswish(self) -> Self:
         """Return self times `relu6(self + 3) / 6`."""
-        value = self._require_float()
-        return value * (value + 3.0).relu6() * (1 / 6)
+        wide = self._wide()
+        # the factor first: the product with up to 6 could overflow
+        return (wide * ((wide + 3.0).relu6() * (1 / 6)))._narrow(self)
 
     def hardtanh(self, min_val: float = -1, max_val: float = 1) -> Self:
         """Return self limited to [min_val, max_val]."""
@@ -66,8 +71,8 @@ class ActivationMixin(MatmulMixin):
 
     def softsign(self) -> Self:
         """Return `self / (1 + |self|)`."""
-        value = self._require_float()
-        return value / (value.abs() + 1.0)
+        wide = self._wide()
+        return (wide / (wide.abs() + 1.0))._narrow(self)
 
     def silu(self) -> Self:
         """Return `self * sigmoid(self)`."""
@@ -81,7 +86,11 @@ class ActivationMixin(MatmulMixin):
     def mish(self) -> Self:
         """Return `self * tanh(softplus(self))`."""
         wide = self._wide()
-        return (wide * wide.softplus().tanh())._narrow(self)
+        # with d = exp(-|x|), which never overflows, tanh(softplus(x)) is a ratio of polynomials
+        decay, negative = (-wide._magnitude()).exp(), wide < 0.0
+        dividend = negative.where(decay * (decay + 2.0), 1.0 + 2.0 * decay)
+        divisor = dividend + negative.where(2.0, 2.0 * decay * decay)
+        return (wide * (dividend / divisor))._narrow(self)
 
     def elu(self, alpha: float = 1.0) -> Self:
         """Return self where it is positive, else `alpha * (exp(self) - 1)`."""
@@ -98,7 +107,9 @@ class ActivationMixin(MatmulMixin):
 
     def selu(self, alpha: float = 1.67326, gamma: float = 1.0507) -> Self:
         """Return `gamma * elu(self, alpha)`."""
-        return (self._wide().elu(alpha) * gamma)._narrow(self)
+        wide = self._wide()
+        below = (wide > 0.0).where(0.0, wide)
+        return (wide > 0.0).where(wide * gamma, below.expm1() * (alpha * gamma))._narrow(self)
 
     def gelu(self, approximate: str = "tanh") -> Self:
         """Return self times the normal distribution function of self.
@@ -111,11 +122,12 @@ class ActivationMixin(MatmulMixin):
         """
         wide = self._wide()
         if approximate == "none":
-            return (wide * 0.5 * ((wide * math.sqrt(0.5)).erf() + 1.0))._narrow(self)
+            return (wide * 0.5 * (wide * -math.sqrt(0.5))._erfc())._narrow(self)
         if approximate != "tanh":
             raise DTypeError(f"gelu: approximate must be 'tanh' or 'none', found {approximate!r}")
-        inner = (wide + wide * wide * wide * 0.044715) * math.sqrt(2 / math.pi)
-        return (wide * 0.5 * (inner.tanh() + 1.0))._narrow(self)
+        # (1 + tanh(u)) / 2 is sigmoid(2 u), which does not cancel for negative u
+        inner = (wide + wide * wide * wide * 0.044715) * (2 * math.sqrt(2 / math.pi))
+        return (wide * inner.sigmoid())._narrow(self)
 
     def quick_gelu(self) -> Self:
         """Return `self * sigmoid(1.702 * self)`."""
