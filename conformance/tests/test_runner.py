@@ -81,3 +81,21 @@ def test_devices_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> Non
     devices = ["--device", "A", "--device", "B", "--device", "C"]
     assert runner.main([*devices, "--report", "of-{device}.json"]) == 5
     assert seen == [(name, f"of-{name.lower()}.json") for name in "ABC"]
+
+
+@pytest.mark.parametrize("option", [["--jobs", "2"], ["-n", "2"], ["-n2"]])
+def test_jobs_reach_xdist(option: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = collect(monkeypatch, "--device", "CPU", *option)
+    assert found[-4:] == ["-p", "xdist.plugin", "--numprocesses", "2"]
+    assert "xdist.plugin" not in collect(monkeypatch, "--device", "CPU", "--jobs", "1")
+
+
+def test_a_signal_is_a_code_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def killed(arguments: list[str], env: dict[str, str]) -> int:
+        return -11
+
+    monkeypatch.setattr(runner.subprocess, "call", killed)
+    assert runner.main(["--device", "CPU"]) == 11
+    assert "CPU: FAILED: SIGSEGV ended the run" in capsys.readouterr().out

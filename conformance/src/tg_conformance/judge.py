@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tg_conformance.expected import FILE_NAME, ExpectedFailures, misuse, read_expected
+from tg_conformance.expected import FILE_NAME, misuse, read_expected
+from tg_conformance.plan import Plan, Planned
 from tg_conformance.target import choose_target, declared_features
 from tg_conformance.thorough import thorough_amount
 from tg_conformance.verdict import Case, Outcome, Verdict
+from tg_conformance.workers import Offer, Workers, is_worker, runs_workers, tell_offer, tell_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Judge"]
 
-PROPERTY = "tg-case"
 UNDECLARED = "undeclared: "
 MESSAGE_LINES = 12
 """Of the message of a failure: a device that hangs has a line for each queue."""
@@ -39,7 +40,13 @@ class Judge:
         self.device: str = config.getoption("--tg-device").upper()
         self.levels = parse_levels(config.getoption("--tg-level"))
         self.target = ""
+        self.plan = Plan()
         self.cases: dict[str, Case] = {}
+        self.workers: Workers | None = None
+        """Where other processes run the tests."""
+        if runs_workers(config):
+            self.workers = Workers(self.plan)
+            config.pluginmanager.register(self.workers)
         self._features: frozenset[str] | None = None
 
     @property
@@ -69,32 +76,26 @@ class Judge:
         from tg_core.plugins.manager import plugins
 
         own = [item for item in items if _is_own(item)]
+        self.plan.tests.clear()
         expected = read_expected(self._expected_path(plugins().catalog))
         names = {test_name(item): item.get_closest_marker("tg_core") is not None for item in own}
-        wrong = misuse(expected, names) if len(own) > 1 else []
-        if wrong:
-            raise pytest.UsageError("\n".join(["expected failures:", *wrong]))
+        self.plan.wrong = misuse(expected, names) if len(own) > 1 else []
+        if self.plan.wrong and not is_worker(self.config):
+            raise pytest.UsageError("\n".join(["expected failures:", *self.plan.wrong]))
+        dropped = {item for item in own if level_of(item) not in self.levels}
         for item in own:
-            self._prepare(item, expected)
-        dropped = [item for item in own if level_of(item) not in self.levels]
+            reason = expected.reasons.get(test_name(item))
+            if reason is not None:
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
         if dropped:
-            self.config.hook.pytest_deselected(items=dropped)
-            items[:] = [item for item in items if item not in set(dropped)]
+            self.config.hook.pytest_deselected(items=[item for item in own if item in dropped])
+            items[:] = [item for item in items if item not in dropped]
 
-    def _prepare(self, item: pytest.Item, expected: ExpectedFailures) -> None:
-        parameters = getattr(item, "callspec", None)
-        values: dict[str, Any] = parameters.params if parameters is not None else {}
-        facts = {
-            "level": level_of(item),
-            "mandatory": item.get_closest_marker("tg_core") is not None,
-            "condition": _condition(item),
-            "operation": str(values.get("operation", "")),
-            "dtype": str(values.get("dtype", "")),
-        }
-        item.user_properties.append((PROPERTY, facts))
-        reason = expected.reasons.get(test_name(item))
-        if reason is not None:
-            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which tests are left, when all that selects has had its say."""
+        self.plan.tests = {test_name(i): planned(i) for i in session.items if _is_own(i)}
+        if is_worker(self.config):
+            tell_plan(self.config, self.plan)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Leave out a test whose feature the backend does not declare."""
@@ -107,24 +108,27 @@ class Judge:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what became of a test."""
-        facts = dict(report.user_properties).get(PROPERTY)
-        if not isinstance(facts, dict):
-            return
-        outcome, message = outcome_of(report)
-        facts = dict(facts)
-        condition = facts.pop("condition")
-        if outcome == "undeclared" and any(feature in condition for feature in _words(message)):
-            facts["mandatory"] = False
         name = short_name(report.nodeid)
+        outcome, message = outcome_of(report)
         known = self.cases.get(name)
-        if outcome is None or (known is not None and known.outcome == "failed"):
+        if name not in self.plan.tests or outcome is None:
             return
-        self.cases[name] = Case(name, outcome=outcome, message=message, seconds=report.duration,
-                                **facts)  # fmt: skip
+        if known is None or known.outcome != "failed":
+            self.cases[name] = self._case(name, outcome, message, report.duration)
+
+    def _case(self, name: str, outcome: Outcome, message: str, seconds: float = 0.0) -> Case:
+        test = self.plan.tests[name]
+        mandatory = test.mandatory
+        if outcome == "undeclared" and any(word in test.condition for word in _words(message)):
+            mandatory = False
+        return Case(
+            name, test.level, mandatory, outcome, message, test.operation, test.dtype, seconds
+        )
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports, and fail for what no test shows."""
-        if self._is_worker():
+        if is_worker(self.config):
+            tell_offer(self.config, self._offer())
             return
         from tg_conformance.report import write_report
 
@@ -136,7 +140,7 @@ class Judge:
 
     def pytest_terminal_summary(self) -> None:
         """Print the matrix."""
-        if self._is_worker():
+        if is_worker(self.config):
             return
         from tg_conformance.report import print_verdict
 
@@ -144,9 +148,39 @@ class Judge:
 
     def verdict(self) -> Verdict:
         """Return the result so far."""
+        features, interface = self._offer()
+        required = [
+            name for text in self.config.getoption("--tg-require") for name in [*_words(text)]
+        ]
+        problems = [f"{name} is required and not declared" for name in required
+                    if name not in features]  # fmt: skip
+        cases, unheard = dict(self.cases), self._without_result()
+        if self.workers is not None and self.workers.lost:
+            problems.append(f"processes of the run that ended too early: {self.workers.lost}")
+            reason = "it did not run: the processes for it ended too early"
+            cases |= {name: self._case(name, "failed", reason) for name in unheard}
+        elif unheard:
+            total = len(self.plan.tests)
+            problems.append(f"{len(unheard)} of {total} tests did not run, {unheard[0]} first")
+        # in the order of collection, whichever process was first
+        ordered = [cases[name] for name in self.plan.tests if name in cases]
+        thorough = thorough_amount() if self.config.getoption("--tg-thorough") else None
+        return Verdict(
+            self.device,
+            interface,
+            tuple(sorted(ordered, key=_by_level)),
+            features,
+            thorough,
+            tuple(problems),
+        )
+
+    def _offer(self) -> Offer:
+        """Return what the device offers: a worker's word, which may be gone, or by opening it."""
         from tg_core import Device
         from tg_core.errors import TGError
 
+        if self.workers is not None:
+            return self.workers.offer
         features: frozenset[str] = frozenset()
         interface = None
         try:
@@ -155,15 +189,13 @@ class Judge:
         except TGError:
             # the tests of level 0 say why it does not open
             pass
-        required = [
-            name for text in self.config.getoption("--tg-require") for name in [*_words(text)]
-        ]
-        problems = tuple(
-            f"{name} is required and not declared" for name in required if name not in features
-        )
-        cases = tuple(sorted(self.cases.values(), key=_by_level))
-        thorough = thorough_amount() if self.config.getoption("--tg-thorough") else None
-        return Verdict(self.device, interface, cases, features, thorough, problems)
+        return Offer(features, interface)
+
+    def _without_result(self) -> list[str]:
+        """Return the tests that nothing is known of, though they were to run."""
+        if self.config.option.collectonly:
+            return []
+        return [name for name in self.plan.tests if name not in self.cases]
 
     def _expected_path(self, catalog: Catalog) -> Path | None:
         given: str | None = self.config.getoption("--tg-expected")
@@ -174,9 +206,6 @@ class Judge:
         module = catalog.owner(self.device).module.__file__
         beside = Path(module).parent / FILE_NAME if module is not None else None
         return beside if beside is not None and beside.is_file() else None
-
-    def _is_worker(self) -> bool:
-        return hasattr(self.config, "workerinput")
 
 
 def parse_levels(texts: Sequence[str]) -> frozenset[int]:
@@ -223,6 +252,19 @@ def level_of(item: pytest.Item) -> int:
     if marker is None:
         raise pytest.UsageError(f"{item.nodeid}: a test of the suite without a level")
     return int(marker.args[0])
+
+
+def planned(item: pytest.Item) -> Planned:
+    """Return what is known of a test before it runs."""
+    parameters = getattr(item, "callspec", None)
+    values: dict[str, Any] = parameters.params if parameters is not None else {}
+    return Planned(
+        level_of(item),
+        item.get_closest_marker("tg_core") is not None,
+        _condition(item),
+        str(values.get("operation", "")),
+        str(values.get("dtype", "")),
+    )
 
 
 def test_name(item: pytest.Item) -> str:

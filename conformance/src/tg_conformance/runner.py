@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 __all__ = ["main"]
@@ -57,7 +59,29 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--thorough", action="store_true", help="thousands of random graphs instead of a few"
     )
+    parser.add_argument(
+        "-n",
+        "--jobs",
+        type=number_of_jobs,
+        default="1",
+        metavar="N",
+        help="run the tests in N processes, or in one for each core: auto; needs pytest-xdist",
+    )
     return parser
+
+
+def number_of_jobs(text: str) -> str:
+    """Return a number of processes as pytest-xdist takes it.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none, or pytest-xdist is missing.
+    """
+    if text != "auto" and not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 1 on, or auto")
+    if text == "auto" or int(text) > 1:
+        if find_spec("xdist") is None:
+            raise argparse.ArgumentTypeError("several need pytest-xdist: pip install pytest-xdist")
+    return text if text == "auto" else str(int(text))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments after the program's name; those of the process where None.
 
     Returns:
-        0 when nothing failed, else the exit code of pytest for the first device that failed.
+        0 when nothing failed, else the exit code of pytest, or the number of the signal that ended
+        it, for the first device that failed.
     """
     options, rest = build_parser().parse_known_args(argv)
     codes = [run_device(device, options, rest) for device in options.device]
@@ -85,8 +110,8 @@ def run_device(device: str, options: argparse.Namespace, rest: Sequence[str]) ->
     # given first, so that pytest resolves paths among further arguments after its own settings
     arguments = ["-c", str(SETTINGS), "--rootdir", str(SETTINGS.parent), str(SETTINGS.parent)]
     arguments += ["-p", "tg_conformance.pytest_plugin", "-q", "--tg-device", device]
-    if any(argument.startswith(("-n", "--numprocesses")) for argument in rest):
-        arguments += ["-p", "xdist.plugin"]
+    if options.jobs != "1":
+        arguments += ["-p", "xdist.plugin", "--numprocesses", options.jobs]
     if options.interface is not None:
         arguments += ["--tg-interface", options.interface]
     if options.expected_failures is not None:
@@ -104,8 +129,12 @@ def run_device(device: str, options: argparse.Namespace, rest: Sequence[str]) ->
     # that are imported already, as this one is. The cache is its own too: nothing that an earlier
     # run compiled is tested, and nothing compiled here is left behind.
     with tempfile.TemporaryDirectory(prefix="tg-conformance-") as folder:
-        return subprocess.call(
+        code = subprocess.call(
             [sys.executable, "-m", "pytest", *arguments, *rest],
             # whatever else is installed for pytest has no say here
             env={**os.environ, "TG_CACHE_DIR": folder, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         )
+    if code < 0:
+        name = signal.Signals(-code).name
+        print(f"tg-conformance: {device}: FAILED: {name} ended the run, without a report")
+    return abs(code)
