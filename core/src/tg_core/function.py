@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tg_core.device import Device, new_buffer_uop
 from tg_core.errors import FunctionError
-from tg_core.schedule.indexing import greatest_numel, storage_view
+from tg_core.schedule.storage_view import greatest_numel, storage_view
 from tg_core.tensor import Tensor
 from tg_core.tensor.registry import live_tensors
 from tg_core.tensor.structure import FROZEN, frozen_key, leaves, rebuild, skeleton

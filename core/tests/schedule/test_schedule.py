@@ -14,7 +14,7 @@ from tg_core.config import Context
 from tg_core.device import buffer_of, new_buffer_uop
 from tg_core.dtype import dtypes, to_numpy
 from tg_core.schedule import make_schedule, schedule_body
-from tg_core.schedule.indexing import greatest_numel, storage_view
+from tg_core.schedule.storage_view import greatest_numel, storage_view
 from tg_core.uop.ops import Ops, UOp
 
 DEVICES = ["NULL", "PYTHON"]

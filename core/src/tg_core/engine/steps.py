@@ -24,7 +24,6 @@ from tg_core.hcq import (
     is_batch,
     is_host_call,
     is_queue_batch,
-    link_batch,
     load_program,
     parse_argument,
     resolve,
@@ -35,7 +34,7 @@ from tg_core.uop.ops import Ops, UOp
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tg_core.hcq import LinkedSubmits, Marks
+    from tg_core.hcq import LinkedBatch, LinkedSubmits, Marks
     from tg_core.uop.ops import ProgramInfo, sint
 
 
@@ -148,7 +147,7 @@ class BatchStep:
 
     def __init__(self, call: UOp, fixed: Mapping[int, Buffer]) -> None:
         self.call = call
-        self.linked = link_batch(call, fixed)
+        self.linked = _link_batch(call, fixed)
         self.slots = [parameter.arg.slot for parameter in call.src[1:]]
         self._singles: list[Step] | None = None
 
@@ -233,6 +232,13 @@ class QueueStep:
         for call, (begin, end) in zip(calls, self._timed.host_times(), strict=True):
             _report(call, end - begin, begin, own)
         return True
+
+
+def _link_batch(call: UOp, fixed: Mapping[int, Buffer]) -> LinkedBatch:
+    # a process that runs everything once has no batches
+    from tg_core.hcq import link_batch
+
+    return link_batch(call, fixed)
 
 
 def _link_submits(call: UOp, fixed: Mapping[int, Buffer], **how: bool) -> LinkedSubmits:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from tg_core.support.frozen import frozen
 from tg_core.uop.ops import Ops
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tg_core.uop.ops import UOp
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """The machine code is for."""
 

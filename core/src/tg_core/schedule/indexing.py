@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tg_core.dtype import dtypes
 from tg_core.errors import ScheduleError
-from tg_core.uop.ops import GroupOp, Ops, UOp, to_uop
-from tg_core.uop.shapes import sint_max, sint_prod
+from tg_core.uop.ops import GroupOp, Ops, UOp
 from tg_core.uop.sizes import static_size
 from tg_core.uop.symbolic import simplify
 
@@ -214,6 +212,15 @@ def storage_access(target: UOp, access: Access) -> tuple[UOp, UOp, UOp | None]:
     return node, access.positions[0] if access.positions else ZERO, access.valid
 
 
+def run_offset(view: UOp, shape: Sequence[int]) -> int | None:
+    """Return where in its storage state a view of a shape begins, None where it is not one run."""
+    loops = [UOp.range(s, i) for i, s in enumerate(shape) if s != 1]
+    _, flat, _ = storage_access(view, full_access(shape, loops))
+    canonical = flatten(loops, [s for s in shape if s != 1]) if loops else ZERO
+    offset = simplify(flat - canonical).const_value
+    return int(offset) if isinstance(offset, int) else None
+
+
 def is_injective(access: Access) -> bool:
     """Tell whether different values of the loop variables give different positions.
 
@@ -312,22 +319,6 @@ def full_access(shape: Sequence[sint], ranges: Sequence[UOp]) -> Access:
     return Access(tuple(ZERO if size == 1 else next(remaining) for size in shape), None)
 
 
-def storage_view(storage: UOp, shape: Sequence[sint]) -> UOp:
-    """Return flat storage as a value of a shape; symbolic sizes take their part of the greatest
-    shape.
-    """
-    greatest = tuple(sint_max(s) for s in shape)
-    view = storage if greatest == storage.shape else storage._movement(Ops.RESHAPE, greatest)
-    if greatest != tuple(shape):
-        view = view._movement(Ops.SHRINK, tuple((0, s) for s in shape))
-    return view
-
-
-def greatest_numel(shape: Sequence[sint]) -> int:
-    """Return how many elements storage for a shape needs."""
-    return int(sint_prod([sint_max(s) for s in shape]))  # type: ignore[arg-type]  # all are ints
-
-
 def as_index(position: UOp, valid: UOp | None) -> UOp:
     """Return a position that is Invalid where the condition fails."""
     if valid is None or (valid.op is Ops.CONST and valid.arg is True):
@@ -337,22 +328,14 @@ def as_index(position: UOp, valid: UOp | None) -> UOp:
     return UOp(Ops.WHERE, (valid, position, UOp.const(Invalid)))
 
 
-def bool_uop(value: bool) -> UOp:
-    """Return a bool constant."""
-    return UOp.const(value, dtypes.bool)
-
-
 __all__ = [
     "ZERO",
     "Access",
     "as_index",
-    "bool_uop",
     "flatten",
     "full_access",
-    "greatest_numel",
     "is_injective",
+    "run_offset",
     "storage_access",
-    "storage_view",
     "through_movement",
-    "to_uop",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tg_core.schedule.indexing import greatest_numel, storage_view
+from tg_core.schedule.storage_view import greatest_numel, storage_view
 from tg_core.schedule.views import is_whole_view
 from tg_core.uop.graph import with_sources
 from tg_core.uop.ops import Ops, UOp

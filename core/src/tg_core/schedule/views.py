@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tg_core.schedule.graph_facts import is_state
-from tg_core.schedule.indexing import ZERO, flatten, full_access, storage_access
 from tg_core.uop.ops import GroupOp, Ops, UOp
-from tg_core.uop.symbolic import simplify
 
 
 class View(NamedTuple):
@@ -46,11 +44,11 @@ def contiguous_view(node: UOp) -> View | None:
         return View(base, 0, size)
     if size == 0:
         return View(base, 0, 0)
-    loops = [UOp.range(s, i) for i, s in enumerate(shape) if s != 1]
-    state, flat, _ = storage_access(node, full_access(shape, loops))
-    canonical = flatten(loops, [s for s in shape if s != 1]) if loops else ZERO
-    offset = simplify(flat - canonical).const_value
-    return View(state, int(offset), size) if isinstance(offset, int) else None
+    # algebra that programs of whole tensors have no use for
+    from tg_core.schedule.indexing import run_offset
+
+    offset = run_offset(node, shape)
+    return View(base, offset, size) if offset is not None else None
 
 
 def strip_state(state: UOp) -> UOp:

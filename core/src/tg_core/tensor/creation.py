@@ -56,7 +56,7 @@ class CreationMethods:
             ShapeError: a size is negative.
         """
         from tg_core.device import new_buffer_uop
-        from tg_core.schedule.indexing import greatest_numel, storage_view
+        from tg_core.schedule.storage_view import greatest_numel, storage_view
         from tg_core.tensor.shard_tensors import empty_over
 
         sizes = checked_shape("empty", flatten_args(*_head(shape)))

@@ -142,7 +142,7 @@ class CustomMethods:
 def _opaque_call(body: UOp, arguments: Sequence[UOp], grad_fxn: GradientFunction) -> UOp:
     """Return storage that a CALL of the body fills, so that differentiation stops at the call."""
     from tg_core.device import Device, new_buffer_uop
-    from tg_core.schedule.indexing import greatest_numel, storage_view
+    from tg_core.schedule.storage_view import greatest_numel, storage_view
 
     device = next((a.device for a in arguments if isinstance(a.device, str)), Device.DEFAULT)
     storage = new_buffer_uop(device, greatest_numel(body.shape), body.dtype)

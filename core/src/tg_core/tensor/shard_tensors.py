@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.device import Device, new_buffer_uop
 from tg_core.errors import DeviceError, ShapeError
-from tg_core.schedule.indexing import greatest_numel, storage_view
 from tg_core.schedule.shards import bounds_of, multi, part_of, split_sizes
+from tg_core.schedule.storage_view import greatest_numel, storage_view
 from tg_core.tensor.shard_states import expanded, note_shards
 from tg_core.uop.mixin.shape_utils import resolve_axis
 from tg_core.uop.ops import UOp

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tg_core.device import new_buffer_uop
 from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError
-from tg_core.schedule.indexing import greatest_numel, storage_view
+from tg_core.schedule.storage_view import greatest_numel, storage_view
 from tg_core.uop.ops import GroupOp, Ops, UOp
 
 CREATION_DEVICES = frozenset(("DISK", "NPY", "PYTHON"))

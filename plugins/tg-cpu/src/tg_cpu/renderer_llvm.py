@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tg_core.backend import (
     LLVM_DTYPES,
@@ -21,8 +22,7 @@ part of a thread's stack.
 """
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(NamedTuple):
     """What an instruction set level gives the code generator."""
 
     vector_bytes: int
