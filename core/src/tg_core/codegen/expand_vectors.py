@@ -15,28 +15,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tg_core.codegen.transpose_lanes import lane, lanes, neighbouring_stores, transposed
 from tg_core.codegen.utils import axis_type, build_folded, constant_size, linear_form, with_sources
 from tg_core.errors import CompileError
 from tg_core.uop.ops import AxisType, Ops, UOp
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tg_core.renderer import Renderer
-
-
-def lane(vector: UOp, position: int) -> UOp:
-    """Return one lane of a vector value; a scalar is every lane of itself."""
-    if not vector.shape:
-        return vector
-    if vector.op is Ops.STACK:
-        return vector.src[position]
-    return UOp(Ops.INDEX, (vector, UOp.const(position)))
-
-
-def lanes(vector: UOp, start: int, count: int) -> UOp:
-    """Return `count` lanes from `start` as a vector, one lane as a scalar."""
-    if count == 1:
-        return lane(vector, start)
-    return UOp(Ops.STACK, tuple(lane(vector, i) for i in range(start, start + count)))
 
 
 def combine_lanes(op: Ops, vector: UOp, count: int) -> UOp:
@@ -56,14 +43,34 @@ def combine_lanes(op: Ops, vector: UOp, count: int) -> UOp:
 class _Vectorizer:
     """Rebuilds a kernel; `done` maps each node to its scalar or vector form."""
 
-    def __init__(self, masked_access: bool) -> None:
-        self.masked_access = masked_access
+    def __init__(self, renderer: Renderer, nodes: Iterable[UOp]) -> None:
+        self.masked_access = renderer.has_masked_access
+        self.vector_bytes = renderer.vector_bytes
         self.done: dict[UOp, UOp] = {}
+        self.crosswise: dict[UOp, list[UOp]] = {}
+        """By STORE: those it is stored with, where it is not stored alone."""
+        for node in nodes:
+            if node.op is Ops.GROUP:
+                self._find_crosswise(node)
+
+    def _find_crosswise(self, group: UOp) -> None:
+        first = group.src[0]
+        vector = _vector_of(first) if first.op is Ops.STORE else None
+        if vector is None:
+            return
+        most = max(self.vector_bytes // first.src[1].dtype.itemsize, 1)
+        for stores in neighbouring_stores(group, vector, _size(vector), most):
+            self.crosswise.update(dict.fromkeys(stores, stores))
 
     def visit(self, node: UOp) -> None:
         """Rebuild one node whose sources are rebuilt."""
         if node.op is Ops.RANGE and axis_type(node) is AxisType.VECTOR:
             self.done[node] = UOp(Ops.STACK, tuple(UOp.const(i) for i in range(_size(node))))
+        elif node in self.crosswise:
+            self.done[node] = node  # rebuilt by the last of them
+            stores = self.crosswise[node]
+            if all(store in self.done for store in stores):
+                self.done.update(dict.fromkeys(stores, self._transposed(stores)))
         elif node.op in (Ops.LOAD, Ops.STORE) and (vector := _vector_of(node)) is not None:
             self.done[node] = self._access(node, vector)
         elif node.op is Ops.INDEX and _vector_of(node) is not None:
@@ -71,7 +78,23 @@ class _Vectorizer:
         elif node.op in (Ops.REDUCE, Ops.END):
             self.done[node] = self._close(node)
         else:
-            self.done[node] = with_sources(node, tuple([self.done[s] for s in node.src]))
+            src = [self.done[s] for s in node.src]
+            if node.op is Ops.GROUP:
+                src = list(dict.fromkeys(src))
+            self.done[node] = with_sources(node, tuple(src))
+
+    def _transposed(self, stores: list[UOp]) -> UOp:
+        """Return the stores of neighbouring places, lane by lane."""
+        place = stores[0].src[0]
+        vector = _vector_of(stores[0])
+        assert vector is not None
+        storage, count = self.done[place.src[0]], _size(vector)
+        rows = transposed([self.done[s.src[1]] for s in stores], count)
+        wide = [
+            UOp(Ops.INDEX, (storage, self.done_at(place.src[1], vector, i)), len(stores))
+            for i in range(count)
+        ]
+        return UOp.group(*[at.store(row) for at, row in zip(wide, rows, strict=True)])
 
     def _close(self, node: UOp) -> UOp:
         value = self.done[node.src[0]]
@@ -176,7 +199,7 @@ def expand_vectors(sink: UOp, renderer: Renderer) -> UOp:
     nodes = sink.toposort()
     if not any(n.op is Ops.RANGE and axis_type(n) is AxisType.VECTOR for n in nodes):
         return sink
-    vectorizer = _Vectorizer(renderer.has_masked_access)
+    vectorizer = _Vectorizer(renderer, nodes)
     for node in nodes:
         vectorizer.visit(node)
     return vectorizer.done[sink]

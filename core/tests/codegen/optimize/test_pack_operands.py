@@ -125,6 +125,38 @@ def test_large_products_use_the_tile_of_most_reuse() -> None:
     assert blocks.tile_rows * blocks.tile_columns == 12 * 8, "12 accumulators of 8 lanes"
 
 
+def test_however_long_a_side_is_there_are_blocks() -> None:
+    blocks = choose_blocks(shape(64, 1_000_003, 768), 1, 768, 1 << 19)
+    assert blocks is not None
+    assert blocks.scratch(4) <= 1 << 19
+
+
+def stores_of_vectors(linear: UOp, lanes: int) -> int:
+    """Count the stores of so many lanes into scratch memory that take them out of shuffles."""
+    return sum(
+        n.op is Ops.STORE
+        and n.src[0].arg == lanes
+        and n.src[0].src[0].op is Ops.BUFFER
+        and n.src[0].src[0].arg.addrspace is AddrSpace.LOCAL
+        and n.src[1].op in (Ops.STACK, Ops.INDEX)
+        and n.src[1].src[0].op is not Ops.CAST
+        for n in linear.src
+    )
+
+
+@pytest.mark.parametrize(("columns", "steps"), [(32, 160), (20, 161), (20, 403)])
+def test_rows_that_lie_along_the_reduction_are_packed_crosswise(columns: int, steps: int) -> None:
+    rows = 8
+    random = np.random.default_rng(6)
+    a = random.normal(0, 1, (rows, steps)).astype(np.float32)
+    b = random.normal(0, 1, (columns, steps)).astype(np.float32)
+    out = np.full(rows * columns, np.nan, np.float32)
+    sink = SAMPLES["matmul_transposed"](rows, columns, steps).sink
+    linear = run(sink, THREADS, out, a.reshape(-1), b.reshape(-1))
+    np.testing.assert_allclose(out.reshape(rows, columns), a @ b.T, rtol=1e-4, atol=1e-4)
+    assert stores_of_vectors(linear, 4) >= 4
+
+
 def test_no_blocks_where_nothing_fits() -> None:
     assert choose_blocks(shape(64, 64, 64), 1, 64, 100) is None
 

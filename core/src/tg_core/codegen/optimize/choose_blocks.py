@@ -28,7 +28,8 @@ _CORES: Final = 8
 _CORE_WORK: Final = 1 << 19
 """Multiplications that are worth waking a core for."""
 _TALLEST: Final = 14
-_PARTS: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128)
+_FEW_PARTS: Final = 8
+"""Up to this many blocks along one side, every number of them is tried."""
 
 
 @dataclass(frozen=True)
@@ -115,14 +116,14 @@ def choose_depth(size: int, width: int, itemsize: int) -> int:
 def _divisions(size: int, unit: int) -> Iterator[int]:
     """Yield sizes of blocks, multiples of the unit, that divide a size about evenly."""
     units = math.ceil(size / unit)
-    seen = 0
-    for parts in _PARTS:
-        if parts > units:
-            break
+    seen, parts = 0, 1
+    while parts <= units:
         block = math.ceil(units / parts) * unit
         if block != seen:
             yield block
         seen = block
+        # then four numbers in every doubling
+        parts += 1 if parts < _FEW_PARTS else 1 << (parts.bit_length() - 3)
 
 
 def _packing(group: int) -> float:

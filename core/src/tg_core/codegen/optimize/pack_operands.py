@@ -48,6 +48,10 @@ _COPIED_STEPS: Final = 8
 """Steps of a window that packing moves at once."""
 _LONE_STEPS: Final = 4
 """Steps that packing moves at once where each is one element."""
+_CROSSWISE_BYTES: Final = 16
+"""Bytes of the steps that are loaded at once: shuffles stay inside of pieces of this size."""
+_CROSSWISE_ROWS: Final = 4
+"""Rows that are stored crosswise at once at most: more take less time, but more code."""
 
 
 class _Packer:
@@ -104,6 +108,8 @@ class _Packer:
         """Return the scratch memory of an operand, once the loops before have filled it."""
         reduced = steps.term.reduced
         scratch = self.scratch(side.block * steps.depth)
+        if side.lies_along(steps):
+            return self.pack_crosswise(scratch, side, steps, given, start, count)
         panel = self.loop(side.panels())
         groups, width = side.tile // side.group, side.group
         loops, group, lane = [panel], UOp.const(0), UOp.const(0)
@@ -139,6 +145,38 @@ class _Packer:
         position = (panel * steps.depth + step) * side.tile + group * width + lane
         value = substitute_open(side.value(), values)
         return scratch.after(scratch.index(position).store(value).end(*loops))
+
+    def pack_crosswise(
+        self, scratch: UOp, side: Side, steps: Steps, given: dict[UOp, UOp], start: UOp, count: UOp
+    ) -> UOp:
+        """Pack an operand that is contiguous along the reduction: a few steps are loaded at once
+        and stored crosswise, see `transpose_lanes`.
+        """
+        divided = steps.term.reduced[steps.divided]
+        few = max(_CROSSWISE_BYTES // self.dtype.itemsize, 1)
+        whole = count // few
+        parts = [(whole, few, UOp.const(0))]
+        if known_size(divided) % few or steps.depth % few:
+            parts.append((count - whole * few, 1, whole * few))
+        effects: list[UOp] = []
+        rows = math.gcd(side.tile, _CROSSWISE_ROWS)
+        for rounds, lanes, first in parts:
+            panel = self.loop(side.panels())
+            group, copy = self.loop(side.tile // rows), self.loop(rows, AxisType.UPCAST)
+            row = group * rows + copy
+            step = self.loop(rounds)
+            loops = [panel, group, step, copy]
+            if lanes > 1:
+                lane = self.loop(lanes, AxisType.VECTOR)
+                loops.append(lane)
+                step = step * lanes + lane
+            step = first + step
+            values = {**given, divided: start + step}
+            values.update(side.places(panel * side.tile + row, UOp.const(0)))
+            position = (panel * steps.depth + step) * side.tile + row
+            value = substitute_open(side.value(), values)
+            effects.append(scratch.index(position).store(value).end(*loops))
+        return scratch.after(*effects)
 
     def read(self, steps: Steps, given: dict[UOp, UOp], start: UOp, row: UOp, step: UOp) -> UOp:
         """Return an element of the rows' operand where it is in memory."""

@@ -95,6 +95,18 @@ class Side:
             return self.operand.value
         return mask_accesses(self.operand.value, rng, UOp(Ops.CMPLT, (rng, rng.src[0])))
 
+    def lies_along(self, steps: Steps) -> bool:
+        """Tell whether neighbours along the reduction lie next to each other in memory, while those
+        along the operand's own loops, of which a panel has an even number, do not.
+        """
+        inner = steps.term.reduced[steps.divided :]
+        return (
+            self.group == 1
+            and self.tile % 2 == 0
+            and len(inner) == 1
+            and (is_contiguous(self.operand.value, inner[0]))
+        )
+
     def groups_at_once(self, steps: Steps) -> int:
         """Return how many groups at most are copies: where a loop finds each once for all steps of
         the reduction, that is less code, but not where the steps are far apart.
