@@ -137,24 +137,22 @@ def storage(session: nox.Session) -> None:
 def waits(session: nox.Session) -> None:
     """Take each wait out of random batches: the detector finds a race, or others imply the wait."""
     install(session, *PACKAGES)
+    session.env["PYTHONPATH"] = "conformance/tests/refdev"
+    session.env["TG_WAIT_GRAPHS"] = os.environ.get("TG_WAIT_GRAPHS", "1000")
+    session.env["TG_WAIT_REPORT"] = os.environ.get("TG_WAIT_REPORT", "reports/waits.json")
     path = "conformance/tests/refdev/test_waits.py"
-    judge(session, path, "TG_WAIT_REPORT=waits.json", TG_WAIT_GRAPHS="1000")
+    session.run("pytest", "-p", "wait_report", path, *(session.posargs or ("-n", "2")))
 
 
 @nox.session
 def orders(session: nox.Session) -> None:
     """Run 2,000 random graphs (`TG_GRAPHS`) on REF in 100 orders (`TG_ORDERS`) each."""
     install(session, *PACKAGES)
-    options = (
-        "--level",
-        "3",
-        "--thorough",
-        "-k",
-        "random_graphs",
-        "--report",
-        "reports/orders.json",
+    options = ["--level", "3", "--thorough", "-k", "random_graphs"]
+    options += ["--report", "reports/orders.json"]
+    session.run(
+        "tg-conformance", "--device", "REF", *options, *(session.posargs or ("--jobs", "2"))
     )
-    session.run("tg-conformance", "--device", "REF", *options, *session.posargs)
 
 
 @nox.session
@@ -214,7 +212,7 @@ def conformance(session: nox.Session) -> None:
     install(session, *PACKAGES)
     ours = [argument for name in ("CPU", "PYTHON", "REF") for argument in ("--device", name)]
     ours += ["--report", "reports/conformance-{device}.json"]
-    ours += ["--report", "docs/conformance-{device}.html"]
+    ours += ["--report", "docs/conformance-{device}.html", "--jobs", "2"]
     session.run("tg-conformance", *(session.posargs or ours))
     if not session.posargs:
         session.run("python", "conformance/tests/report_page.py")

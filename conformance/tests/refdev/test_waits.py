@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +19,11 @@ import numpy as np
 import pytest
 from happens_before import order_of
 from recovering import recover_all
+from wait_report import COUNTS, PROPERTY, WaitReport
 
 from tg_conformance.refdev.device import MACHINE
 from tg_conformance.suite.graphs import SIZE, Graphs
 from tg_conformance.suite.queues import batch_of
-from tg_core import __version__
 from tg_core.errors import DeviceError
 from tg_core.hcq import Submits, link_queues, link_submits, schedule_submits
 from tg_core.uop.ops import Ops, UOp
@@ -32,20 +31,26 @@ from tg_core.uop.ops import Ops, UOp
 GRAPHS = Graphs(("REF", "REF:1", "REF:2"))
 COUNT = int(os.environ.get("TG_WAIT_GRAPHS", "4"))
 """Pairs of batches; `nox -s waits` tries many."""
-REPORT = os.environ.get("TG_WAIT_REPORT")
 OPERATIONS = 8
 BUFFERS = [(GRAPHS.device_of(n), 4 * SIZE) for n in range(GRAPHS.count)]
 
 
 @pytest.fixture(scope="module")
-def counted() -> Iterator[dict[str, int]]:
-    """Count what becomes of each wait; written where `TG_WAIT_REPORT` says."""
-    counts = {"waits": 0, "found by the detector": 0, "implied by others": 0, "survivors": 0}
+def total() -> dict[str, int]:
+    """What became of the waits that this process has left out."""
+    return dict.fromkeys(COUNTS, 0)
+
+
+@pytest.fixture
+def counted(
+    total: dict[str, int], record_property: Callable[[str, object], None]
+) -> Iterator[dict[str, int]]:
+    """What became of the waits of one pair of batches."""
+    counts = dict.fromkeys(COUNTS, 0)
+    record_property(PROPERTY, counts)
     yield counts
-    if REPORT:
-        record = {"graphs": COUNT, "operations": 2 * OPERATIONS, "seed": 0, **counts}
-        record["versions"] = {"tg-core": __version__, "python": platform.python_version()}
-        Path(REPORT).write_text(json.dumps(record, indent=1) + "\n")
+    for name in COUNTS:
+        total[name] += counts[name]
 
 
 def host_order(first: int) -> list[str]:
@@ -140,9 +145,26 @@ def test_every_wait_is_needed_or_implied(seed: int, counted: dict[str, int]) -> 
         )
 
 
-def test_waits_were_found_and_implied(counted: dict[str, int]) -> None:
-    if counted["waits"]:
-        assert counted["found by the detector"] > 0
-        assert counted["survivors"] == 0
-        total = counted["found by the detector"] + counted["implied by others"]
-        assert total == counted["waits"]
+def test_waits_were_found_and_implied(total: dict[str, int]) -> None:
+    if total["waits"]:
+        assert total["found by the detector"] > 0
+        assert total["survivors"] == 0
+        assert total["found by the detector"] + total["implied by others"] == total["waits"]
+
+
+def test_the_report_sums_what_tests_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "waits.json"
+    monkeypatch.setenv("TG_WAIT_REPORT", str(path))
+    report = WaitReport()
+    first, second = (dict(zip(COUNTS, range(n, n + 4))) for n in (10, 20))
+    for outcome, properties in (("passed", first), ("failed", second), ("passed", None)):
+        for when in ("setup", "call", "teardown"):
+            said = [(PROPERTY, properties)] if properties else []
+            result = outcome if when == "call" else "passed"
+            report.pytest_runtest_logreport(
+                pytest.TestReport("t", ("t", 1, "t"), {}, result, None, when, user_properties=said)
+            )
+    report.pytest_sessionfinish()
+    found = json.loads(path.read_text())
+    assert [found[name] for name in COUNTS] == [30, 32, 34, 36]
+    assert (found["graphs"], found["failed tests"]) == (2, 1)
