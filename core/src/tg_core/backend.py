@@ -42,7 +42,6 @@ from tg_core.plugins import (
     NeedsModule,
     NeedsPath,
     NeedsSystem,
-    QueueDescription,
     Registry,
 )
 from tg_core.plugins.markers import HOOK_VERSION, hookimpl
@@ -89,6 +88,7 @@ if TYPE_CHECKING:
         provide_functions,
         when,
     )
+    from tg_core.plugins import QueueDescription
     from tg_core.renderer import Renderer, Target
     from tg_core.renderer.interpreter import InterpreterRenderer
     from tg_core.renderer.llvm_ir import LLVM_DTYPES, LLVM_OPS, LLVMRenderer
@@ -256,6 +256,7 @@ _LAZY = {
     "PacketFault": "tg_core.support.emulation",
     "RaceDetector": "tg_core.support.emulation",
     "RaceFault": "tg_core.support.emulation",
+    "QueueDescription": "tg_core.plugins.queues",
     "Register": "tg_core.support.emulation",
     "RegisterFile": "tg_core.support.emulation",
     "RegisterView": "tg_core.support.emulation",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tg_core.codegen.utils import axis_type
 from tg_core.uop.ops import Ops, UOp
 
 
@@ -14,5 +13,5 @@ def normalize_kernel(sink: UOp) -> UOp:
     mapping: dict[UOp, UOp] = {}
     for i, rng in enumerate(ranges):
         size = rng.src[0].substitute(mapping)
-        mapping[rng] = UOp(Ops.RANGE, (size,), (i, axis_type(rng)))
+        mapping[rng] = UOp(Ops.RANGE, (size,), (i, rng.arg[-1]))
     return sink.substitute(mapping)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tg_core.plugins.capability import Capability
 from tg_core.plugins.needs import Need
 from tg_core.plugins.reference import Reference
-from tg_core.support.frozen import frozen_identity
+from tg_core.support.frozen import frozen, frozen_identity
 
 __all__ = [
     "AllocatorRecord",
@@ -44,7 +44,8 @@ class PluginSource(NamedTuple):
         return f"{self.distribution} {self.version}".strip()
 
 
-class DeviceTypeRecord(NamedTuple):
+@frozen
+class DeviceTypeRecord:
     """A device type."""
 
     name: str
@@ -54,14 +55,16 @@ class DeviceTypeRecord(NamedTuple):
     needs: tuple[Need, ...]
 
 
-class ExtensionRecord(NamedTuple):
+@frozen
+class ExtensionRecord:
     """A promise to add to a device type that another plugin registers."""
 
     device_type: str
     reason: str
 
 
-class InterfaceRecord(NamedTuple):
+@frozen
+class InterfaceRecord:
     """A way to reach the devices of a type."""
 
     device_type: str
@@ -70,14 +73,16 @@ class InterfaceRecord(NamedTuple):
     emulated: bool
 
 
-class AllocatorRecord(NamedTuple):
+@frozen
+class AllocatorRecord:
     """The allocator of a device type."""
 
     device_type: str
     cls: Reference
 
 
-class QueueRecord(NamedTuple):
+@frozen
+class QueueRecord:
     """The encoder of one kind of queue of a device type."""
 
     device_type: str
@@ -85,7 +90,8 @@ class QueueRecord(NamedTuple):
     cls: Reference
 
 
-class RendererRecord(NamedTuple):
+@frozen
+class RendererRecord:
     """A renderer of a device type."""
 
     device_type: str
@@ -93,14 +99,16 @@ class RendererRecord(NamedTuple):
     cls: Reference
 
 
-class CapabilityRecord(NamedTuple):
+@frozen
+class CapabilityRecord:
     """One capability of a device type."""
 
     device_type: str
     capability: Capability
 
 
-class CommandRecord(NamedTuple):
+@frozen
+class CommandRecord:
     """A subcommand of `tg`."""
 
     name: str
@@ -142,7 +150,8 @@ class LoadedPlugin:
         }
 
 
-class PluginFailure(NamedTuple):
+@frozen
+class PluginFailure:
     """A plugin that is not in use, and why."""
 
     source: PluginSource

@@ -6,7 +6,6 @@ materialised counts as storage for its readers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tg_core.uop.ops import GroupOp, Ops, UOp
@@ -30,22 +29,22 @@ bounded size.
 """
 
 
-@dataclass
 class Facts:
     """Facts about every node of one graph."""
 
-    cost: dict[UOp, int] = field(default_factory=dict)
-    """Operations to compute one element, shared ones counted once per use."""
-    heavy: set[UOp] = field(default_factory=set)
-    """Nodes that compute a reduction of stored data on the way."""
-    reads: dict[UOp, frozenset[UOp]] = field(default_factory=dict)
-    """Storage states that one kernel computing the node would read."""
-    expected: set[UOp] = field(default_factory=set)
-    """Storage, and values that will most likely get some: their readers were counted as reading
-    memory.
-    """
-    cut: set[UOp] = field(default_factory=set)
-    """Nodes to materialise because a kernel would grow too deep or read too many buffers."""
+    def __init__(self) -> None:
+        self.cost: dict[UOp, int] = {}
+        """Operations to compute one element, shared ones counted once per use."""
+        self.heavy: set[UOp] = set()
+        """Nodes that compute a reduction of stored data on the way."""
+        self.reads: dict[UOp, frozenset[UOp]] = {}
+        """Storage states that one kernel computing the node would read."""
+        self.expected: set[UOp] = set()
+        """Storage, and values that will most likely get some: their readers were counted as reading
+        memory.
+        """
+        self.cut: set[UOp] = set()
+        """Nodes to materialise because a kernel would grow too deep or read too many buffers."""
 
 
 def is_state(node: UOp) -> bool:

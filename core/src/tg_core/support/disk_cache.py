@@ -9,18 +9,19 @@ full, damaged, nowhere to put it) is a warning, once, and a miss.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import warnings
 
 from tg_core.config import CACHE, CACHE_LIMIT_MB, TG_CACHE_DIR
+from tg_core.support.digest import blake2b
 
 __all__ = ["DiskCache", "cache_location", "is_whole"]
 
-_MAGIC = b"tgc1"
-_START = len(_MAGIC) + 32
-"""Where the payload begins, after the SHA-256 digest of it."""
+_MAGIC = b"tgc2"
+_DIGEST_BYTES = 32
+_START = len(_MAGIC) + _DIGEST_BYTES
+"""Where the payload begins, after its digest."""
 _TRIM_EVERY = 16 << 20
 """Bytes a process stores between two looks at the size of the folder."""
 _warned: set[str] = set()
@@ -44,9 +45,13 @@ def cache_location() -> str:
     return os.path.join(folder, "tg") if os.path.isabs(folder) else ""
 
 
+def _digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=_DIGEST_BYTES).digest()
+
+
 def is_whole(entry: bytes) -> bool:
     """Tell whether the content of a file is an entry with its own checksum."""
-    return entry[:_START] == _MAGIC + hashlib.sha256(entry[_START:]).digest()
+    return entry[:_START] == _MAGIC + _digest(entry[_START:])
 
 
 class DiskCache:
@@ -92,7 +97,7 @@ class DiskCache:
 
             descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
             with os.fdopen(descriptor, "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+                file.write(_MAGIC + _digest(payload) + payload)
             os.replace(temporary, path)
             self._stored += len(payload)
             if self._stored > _TRIM_EVERY:
@@ -112,7 +117,7 @@ class DiskCache:
             _warn("use", "the user's cache folder", "this user has no home")
             return ""
         text = key.encode() if isinstance(key, str) else key
-        name = hashlib.sha256(text).hexdigest()
+        name = _digest(text).hex()
         # Two levels, so that no folder grows to where listing it is slow.
         return os.path.join(location, self.name, name[:2], name[2:])
 

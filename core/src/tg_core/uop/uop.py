@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import threading
@@ -20,6 +19,7 @@ from tg_core.dtype import (
     to_dtype,
     truncate,
 )
+from tg_core.support.digest import blake2b
 from tg_core.uop.args import BufferArg, CallInfo, ParamArg
 from tg_core.uop.bounds import bounds_of
 from tg_core.uop.derive import derived
@@ -190,7 +190,7 @@ class UOp(OpMixin):
     @derived
     def key(self) -> bytes:
         """A structural hash, the same in every process."""
-        digest = hashlib.blake2b(digest_size=16)
+        digest = blake2b(digest_size=16)
         digest.update(f"{self.op.name}|{self.arg!r}|{self.tag!r}|{len(self.src)}".encode())
         for source in self.src:
             digest.update(source.key)

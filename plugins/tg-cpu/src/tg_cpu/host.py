@@ -4,7 +4,6 @@ need not ask it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from functools import cache
@@ -37,7 +36,7 @@ class Host(NamedTuple):
 @cache
 def host() -> Host:
     """Return the description of this machine."""
-    key = _machine_digest()
+    key = _machine()
     data = _cache.get(key)
     if data is not None:
         try:
@@ -51,10 +50,9 @@ def host() -> Host:
     return found
 
 
-def _machine_digest() -> bytes:
-    """Return a digest of what the answer depends on: the processor, the wheel, and this package."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update("|".join(os.uname()[i] for i in (0, 4)).encode())
+def _machine() -> bytes:
+    """Return what the answer depends on: the processor, the wheel, and this package."""
+    parts = ["|".join(os.uname()[i] for i in (0, 4)).encode()]
     try:
         processor = _read("/proc/cpuinfo").decode(errors="replace").split("\n\n")[0]
     except OSError:
@@ -64,13 +62,13 @@ def _machine_digest() -> bytes:
         for line in processor.splitlines()
         if not line.startswith(("cpu MHz", "bogomips", "processor"))
     )
-    digest.update("\n".join(lines).encode())
+    parts.append("\n".join(lines).encode())
     spec = find_spec("llvmlite")
     if spec is not None and spec.origin:
-        digest.update(spec.origin.encode())
-        digest.update(_read(os.path.join(os.path.dirname(spec.origin), "_version.py")))
-    digest.update(_read(os.path.join(os.path.dirname(__file__), "jit.py")))
-    return digest.digest()
+        parts.append(spec.origin.encode())
+        parts.append(_read(os.path.join(os.path.dirname(spec.origin), "_version.py")))
+    parts.append(_read(os.path.join(os.path.dirname(__file__), "jit.py")))
+    return b"\0".join(parts)
 
 
 def _read(path: str) -> bytes:

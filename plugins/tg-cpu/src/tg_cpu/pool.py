@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import hashlib
 import os
 import sys
 import threading
@@ -55,7 +54,7 @@ def _pool_object() -> bytes:
     architecture = host().triple.split("-")[0]
     native = sys.platform == "linux" and supported(architecture)
     source = pool_ir(architecture) if native else _SERIAL
-    key = hashlib.sha256("\0".join((*host(), source)).encode()).digest()
+    key = "\0".join((*host(), source))
     binary = _cache.get(key)
     if binary is None:
         from tg_cpu import jit
