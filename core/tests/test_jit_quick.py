@@ -19,7 +19,7 @@ def tensor(*shape: int, fill: float = 1.0) -> Tensor:
 
 
 def form_of(*args: Any, **kwargs: Any) -> QuickForm:
-    inputs, args, kwargs = Inputs.collect(args, kwargs, distinct=True)
+    inputs, args, kwargs = Inputs.collect(args, kwargs, frozenset())
     return QuickForm(inputs, args, kwargs)
 
 

@@ -5,35 +5,40 @@ on.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import weakref
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from tg_core.config import JIT, JIT_CHECK
-from tg_core.device import RecycledStorage, copy_buffer
+from tg_core.device import RecycledStorage, buffer_of, copy_buffer
 from tg_core.device.storage import slot_mark
 from tg_core.engine.capture import Capture, capturing
 from tg_core.engine.replay import Replay
 from tg_core.errors import JitError
 from tg_core.jit_file import dump_captured, load_captured
-from tg_core.jit_inputs import CaptureSignature, Inputs, copy_of, placeholder, separate
+from tg_core.jit_inputs import CaptureSignature, Inputs, copy_of, placeholder
+from tg_core.jit_outside import OutsideMemory, Overlap
 from tg_core.jit_quick import QuickForm
+from tg_core.jit_rebound import Rebound, StateForm, find_rebound, is_pinned
 from tg_core.jit_results import Results
 from tg_core.jit_variables import Draws, VariableValues
 from tg_core.tensor import Tensor
 from tg_core.tensor.random import random_state
 from tg_core.tensor.realize import realize_tensors
-from tg_core.tensor.shard_states import parts_of
-from tg_core.tensor.states import storage_base
 from tg_core.tensor.structure import leaves, rebuild
+from tg_core.tensor.writes import CallWrites, bases_of
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from tg_core.device import Buffer
     from tg_core.device.recycled import Block
     from tg_core.hcq import Marks
+
+    Form: TypeAlias = QuickForm | StateForm
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,16 +58,20 @@ class Captured:
         result: Any,
         draws: Draws,
         first_new: int,
+        rebound: Rebound,
     ) -> None:
         self.signature = CaptureSignature(inputs)
-        self.form: QuickForm | None = QuickForm(inputs, *arguments)
+        self.rebound = rebound
         self.names = [t.name for t in inputs.tensors]
         self.draws = draws
         kept = inputs.placeholders()
         slots = {t.buffer: i for i, t in enumerate(inputs.tensors)}
         self.outputs: list[RecycledStorage] = []
+        if rebound:
+            bound = [*rebound.outside, *(inputs.swapped[number] for number in rebound.numbers)]
+            result = (result, bound)
         returned = [value.uop for _, value in leaves(result, "result") if isinstance(value, Tensor)]
-        for base in map(storage_base, parts_of(returned)):
+        for base in itertools.chain.from_iterable(map(bases_of, returned)):
             if base in slots or base.op is not Ops.BUFFER or base.arg.slot < first_new:
                 continue
             kept[base] = placeholder(len(slots), base)
@@ -75,13 +84,44 @@ class Captured:
             raise JitError(
                 "jit: the function ran no kernel; nothing it returns is computed from tensors"
             )
-        self.describe_replay()
+        self.pinned = inputs.pinned
+        used = {
+            node: buffer
+            for _, arguments_of in capture.entries
+            for node in arguments_of
+            if node not in slots and (buffer := buffer_of(node)) is not None
+        }
+        self.describe_replay([b for node, b in used.items() if node.arg.slot < first_new])
+        self.form: Form | None = self.form_of(inputs, *arguments)
 
-    def describe_replay(self) -> None:
-        """Note which variables a run takes, and what it writes."""
+    def form_of(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Form | None:
+        """Return the short way for calls with arguments like these, None if there is none.
+
+        Args:
+            inputs: of a call.
+            args: its positional arguments, as `inputs` takes them.
+            kwargs: its named arguments.
+        """
+        if self.rebound.numbers:
+            # the tensors themselves are asked for, and not only what they show
+            return None
+        form = QuickForm(inputs, args, self.rebound.arguments(kwargs))
+        if self.rebound.outside or self.pinned:
+            return StateForm(form, self.rebound.outside, self.pinned)
+        return form
+
+    def describe_replay(self, outside: Sequence[Buffer] = ()) -> None:
+        """Note which variables a run takes, and what it uses and writes.
+
+        Args:
+            outside: storage that others use, too.
+        """
         self.values = VariableValues(self.replay.variables(), self.draws)
-        self.written, self.fixed = self.replay.written()
-        self.writes_inputs = any(slot < len(self.names) for slot in self.written)
+        self.written, fixed = self.replay.written()
+        known = {id(buffer) for buffer in outside}
+        slots = [slot for slot in self.written if slot < len(self.names)]
+        written = [buffer for buffer in fixed if id(buffer) in known]
+        self.memory = OutsideMemory(outside, written, slots, self.names)
 
     def run(self, inputs: Inputs) -> Any:
         """Replay on new inputs and return the new result.
@@ -90,8 +130,15 @@ class Captured:
             JitError: an argument is not what it was at capture.
         """
         self.signature.check(inputs)
+        self.signature.fit(inputs)
         nodes = [t.buffer for t in inputs.tensors]
-        return self.run_on(nodes, inputs.buffers(), list(inputs.variables.values()))
+        filled = self._replay(nodes, inputs.buffers(), list(inputs.variables.values()))
+        inputs.copy_back(self.written)
+        if not self.rebound:
+            return filled
+        result, values = filled
+        self.rebound.bind(self.rebound.tensors(inputs), [value.uop for value in values])
+        return result
 
     def run_on(self, nodes: list[UOp], buffers: list[Buffer], variables: list[UOp]) -> Any:
         """Replay on storage that is as it was at capture, and return the new result.
@@ -101,8 +148,16 @@ class Captured:
             buffers: their storage.
             variables: the bound variables among the arguments.
         """
-        if self.writes_inputs:
-            buffers = separate(buffers, self.names, self.written)
+        filled = self._replay(nodes, buffers, variables)
+        if not self.rebound:
+            return filled
+        result, values = filled
+        self.rebound.bind(self.rebound.outside, [value.uop for value in values])
+        return result
+
+    def _replay(self, nodes: list[UOp], buffers: list[Buffer], variables: list[UOp]) -> Any:
+        if not self.memory.is_idle:
+            self.memory.prepare(buffers)
         blocks: list[Block] = []
         marks: Marks = []
         with self.replay.lock:
@@ -141,6 +196,8 @@ class TinyJit(Generic[P, R]):
         self.calls = 0
         self.captured: Captured | None = None
         self.checks_left = JIT_CHECK.value
+        self._written: frozenset[int] = frozenset()
+        """Slots of the storage that calls before replays wrote."""
         self._instances: weakref.WeakKeyDictionary[Any, TinyJit[Any, Any]] = (
             weakref.WeakKeyDictionary()
         )
@@ -202,53 +259,94 @@ class TinyJit(Generic[P, R]):
             if JIT.value and not capturing():
                 quick = captured.form.match(args, kwargs)
                 if quick is not None:
-                    replayed: R = captured.run_on(*quick)
-                    return replayed
+                    try:
+                        replayed: R = captured.run_on(*quick)
+                        return replayed
+                    except Overlap:
+                        # told apart on the long way
+                        pass
         return self._call((), *args, **kwargs)
 
     def _call(self, first: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> R:
         """Run, capture or replay; `first` is the instance of a method, which is no input."""
-        if not JIT.value or capturing():
+        if capturing():
             return self.function(*first, *args, **kwargs)
+        if not JIT.value:
+            return self._plainly(first, args, kwargs)
         captured = self.captured
-        if captured is not None:
-            if self.checks_left <= 0 and captured.form is not None:
-                quick = captured.form.match(args, kwargs)
-                if quick is not None:
-                    replayed: R = captured.run_on(*quick)
-                    return replayed
-            inputs, args, kwargs = Inputs.collect(args, kwargs)
-            if self.checks_left > 0:
-                self.checks_left -= 1
-                return self._checked_run(captured, inputs, first, args, kwargs)
-            result: R = captured.run(inputs)
-            if captured.form is None:
-                # it came from a file
-                captured.form = QuickForm(inputs, args, kwargs)
-            return result
-        if self.calls == 0:
-            plain = self.function(*first, *args, **kwargs)
-            realize_tensors(_tensors_of(plain))
+        if captured is None:
+            if self.calls:
+                return self._capture(first, args, kwargs, self._written)
+            plain = self._plainly(first, args, kwargs)
             self.calls = 1
             return plain
-        return self._capture(first, args, kwargs)
+        try:
+            return self._replay(captured, first, args, kwargs)
+        except Overlap:
+            if self.function is _no_function:
+                raise
+            # rare: the capture does not know that a write shows elsewhere
+            return self._plainly(first, args, kwargs)
 
-    def _capture(self, first: tuple[Any, ...], args: Any, kwargs: Any) -> R:
-        inputs, args, kwargs = Inputs.collect(args, kwargs, distinct=True)
+    def _replay(self, captured: Captured, first: tuple[Any, ...], args: Any, kwargs: Any) -> R:
+        if self.checks_left <= 0 and captured.form is not None:
+            quick = captured.form.match(args, kwargs)
+            if quick is not None:
+                replayed: R = captured.run_on(*quick)
+                return replayed
+        inputs, taken, named = Inputs.collect(args, captured.rebound.arguments(kwargs))
+        if len(inputs.tensors) == len(captured.names) and not is_pinned(
+            inputs.buffers(), captured.pinned
+        ):
+            return self._capture(first, args, kwargs, frozenset())
+        if self.checks_left > 0:
+            self.checks_left -= 1
+            return self._checked_run(captured, inputs, first, args, kwargs)
+        result: R = captured.run(inputs)
+        if captured.form is None:
+            # it came from a file
+            captured.form = captured.form_of(inputs, taken, named)
+        return result
+
+    def _plainly(self, first: tuple[Any, ...], args: Any, kwargs: Any) -> R:
+        """Run the function, and do what it left pending on tensors from outside."""
+        with CallWrites() as writes:
+            result = self.function(*first, *args, **kwargs)
+        self._written |= writes.storage
+        pending = writes.pending()
+        if JIT.value or pending:
+            realize_tensors([*_tensors_of(result), *pending])
+        return result
+
+    def _capture(self, first: tuple[Any, ...], args: Any, kwargs: Any, keep: frozenset[int]) -> R:
+        inputs, args, kwargs = Inputs.collect(args, kwargs, keep)
         _, drawn = random_state()
         start = dict(drawn)
         first_new = slot_mark()
-        with Capture() as capture:
-            result = self.function(*first, *args, **kwargs)
-            realize_tensors([*_tensors_of(result), *_tensors_of(args), *_tensors_of(kwargs)])
+        own = {t.buffer: t.name for i, t in enumerate(inputs.tensors) if i not in inputs.pinned}
+        with Capture(own) as capture, CallWrites(captured=True) as writes:
+            try:
+                result = self.function(*first, *args, **kwargs)
+                realize_tensors([*_tensors_of(result), *inputs.swapped, *writes.pending()])
+            except BaseException:
+                inputs.hand_back()
+                raise
+        self._written |= writes.storage
         blocks = {d: n - start.get(d, 0) for d, n in drawn.items() if n != start.get(d, 0)}
         draws = Draws(start, blocks)
-        captured = Captured(capture, inputs, (args, kwargs), result, draws, first_new)
-        self.captured = captured
-        for slot, original in inputs.copies.items():
-            if slot in captured.written:
-                copy_buffer(original, inputs.tensors[slot].storage)
-        self.calls += 1
+        rebound = find_rebound(writes, inputs, first_new)
+        captured = Captured(
+            capture, inputs, (args, kwargs), result, draws, first_new, rebound or Rebound([], [])
+        )
+        if rebound is not None:
+            self.captured = captured
+            self.calls += 1
+            Rebound.bind(
+                [inputs.originals[number] for number in rebound.numbers],
+                [inputs.swapped[number].uop for number in rebound.numbers],
+            )
+        inputs.copy_back(captured.written)
+        inputs.give_own_nodes_up()
         return result
 
     def _checked_run(
@@ -260,23 +358,25 @@ class TinyJit(Generic[P, R]):
             JitError: they differ, which means that something the function reads was frozen.
         """
         touched = [
-            *captured.fixed,
+            *captured.memory.written,
             *(t.storage for i, t in enumerate(inputs.tensors) if i in captured.written),
         ]
         saved = [(b, copy_of(b)) for b in touched]
+        rebound = captured.rebound.tensors(inputs)
+        before = [tensor.uop for tensor in rebound]
         _, drawn = random_state()
         drawn_before = dict(drawn)
         result: R = captured.run(inputs)
-        replayed = [t.numpy() for t in _tensors_of(result)]
+        replayed = [t.numpy() for t in (*_tensors_of(result), *rebound)]
         written = [bytes(b.as_memoryview()) for b in touched]
         after = dict(drawn)
         for buffer, contents in saved:
             copy_buffer(buffer, contents)
+        Rebound.bind(rebound, before)
         drawn.clear()
         drawn.update(drawn_before)
-        plain = self.function(*first, *args, **kwargs)
-        tensors = _tensors_of(plain)
-        realize_tensors(tensors)
+        plain = self._plainly(first, args, kwargs)
+        tensors = [*_tensors_of(plain), *rebound]
         for number, (tensor, value) in enumerate(zip(tensors, replayed, strict=True)):
             if tensor.numpy().tobytes() != value.tobytes():
                 raise JitError(

@@ -12,6 +12,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from tg_core.device import Buffer, Device, RecycledStorage
+from tg_core.engine.position_check import PositionCheck
 from tg_core.engine.replay import Argument, Bound, Replay, Slot
 from tg_core.errors import DeviceError, FileFormatError, JitError
 from tg_core.hcq import (
@@ -21,6 +22,7 @@ from tg_core.hcq import (
     written_host_program,
 )
 from tg_core.jit_inputs import CaptureSignature, Signature
+from tg_core.jit_rebound import Rebound
 from tg_core.jit_results import Results
 from tg_core.jit_variables import Draws
 from tg_core.uop.ops import BufferArg, Ops
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from tg_core.jit import Captured
 
 MAGIC = b"tgjit"
-VERSION = 2
+VERSION = 3
 
 
 def dump_captured(captured: Captured) -> bytes:
@@ -39,6 +41,11 @@ def dump_captured(captured: Captured) -> bytes:
     Raises:
         JitError: the result or an argument holds something that has no written form.
     """
+    if captured.rebound:
+        raise JitError(
+            "jit: the function gives tensors another value without writing to their storage, which"
+            " a file cannot do; use assign()"
+        )
     roots: dict[int, tuple[int, Buffer]] = {}
 
     def written(argument: Argument) -> tuple[Any, ...]:
@@ -51,8 +58,10 @@ def dump_captured(captured: Captured) -> bytes:
 
     replay = captured.replay.compiled()
     entries = [(linear, [written(a) for a in arguments]) for linear, arguments in replay.entries]
+    checks = [(number, (written(c.storage), *c[1:])) for number, c in replay.checks]
     state = {
         "entries": entries,
+        "checks": checks,
         "roots": [
             (r.device, r.size, r.dtype, bytes(r.ensure_allocated().copyout(bytearray(r.nbytes))))
             for _, r in roots.values()
@@ -125,12 +134,17 @@ def load_captured(data: bytes) -> Captured:
         [Signature(*parts) for parts in state["tensors"]], state["variables"], state["frozen"]
     )
     captured.form = None
+    captured.rebound, captured.pinned = Rebound([], []), {}
     captured.names = [s.name for s in captured.signature.tensors]
     captured.draws = Draws(*state["draws"])
     captured.outputs = [RecycledStorage(arg) for arg in state["outputs"]]
     captured.results = Results(*state["results"])
     captured.replay = Replay(
-        [(linear, [argument(a) for a in arguments]) for linear, arguments in state["entries"]]
+        [(linear, [argument(a) for a in arguments]) for linear, arguments in state["entries"]],
+        [
+            (number, PositionCheck(argument(storage), *rest))
+            for number, (storage, *rest) in state["checks"]
+        ],
     )
     captured.describe_replay()
     return captured

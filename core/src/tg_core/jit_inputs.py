@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg_core.device import Buffer, buffer_of, copy_buffer, new_buffer_uop
 from tg_core.errors import JitError
+from tg_core.jit_views import split_view
 from tg_core.schedule.shards import multi
 from tg_core.schedule.views import contiguous_view
 from tg_core.tensor import Tensor
+from tg_core.tensor.readers import replace_storage, storage_of
 from tg_core.tensor.realize import realize_tensors
+from tg_core.tensor.registry import live_tensors
 from tg_core.tensor.states import is_virtual, storage_base
 from tg_core.tensor.structure import FROZEN, frozen_key, leaves, rebuild
+from tg_core.tensor.writes import bases_of
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 
 def placeholder(slot: int, buffer: UOp) -> UOp:
@@ -35,6 +39,10 @@ class Input:
     """The value as a view of `buffer`."""
     buffer: UOp
     """The BUFFER node."""
+    original: UOp
+    """What the caller's tensor shows of the storage, as a vector of the size of `buffer`."""
+    is_copy: bool = False
+    """Whether the storage is a copy of what the caller's tensor shows."""
 
     @property
     def storage(self) -> Buffer:
@@ -42,6 +50,29 @@ class Input:
         buffer = buffer_of(self.buffer)
         assert buffer is not None
         return buffer
+
+    def with_own_node(self) -> Input:
+        """Return the same input with a BUFFER node that nothing else has, for the same memory."""
+        arg = self.buffer.arg
+        own = new_buffer_uop(arg.device, arg.size, arg.dtype, self.storage)
+        node = self.node.substitute({self.buffer: own})
+        return Input(self.name, node, own, self.original, self.is_copy)
+
+    def in_layout(self, layout: UOp) -> Input:
+        """Return a copy of the input in the layout of a capture.
+
+        Args:
+            layout: a view of a placeholder.
+
+        Raises:
+            JitError: it is a view that shows elements of its storage more than once or not.
+        """
+        stand_in = storage_base(layout)
+        own = new_buffer_uop(stand_in.device, stand_in.arg.shape[0], stand_in.dtype)  # type: ignore[arg-type]  # one device
+        buffer_of(own).ensure_allocated()  # type: ignore[union-attr]  # it has one
+        copy = Tensor._from_uop(layout.substitute({stand_in: own}))
+        realize_tensors([copy.assign(Tensor._from_uop(self.node))])
+        return Input(self.name, layout.substitute({stand_in: own}), own, own, is_copy=True)
 
     def signature(self) -> Signature:
         """Return what must stay the same from call to call."""
@@ -69,7 +100,8 @@ class Signature(NamedTuple):
             was, now = getattr(self, what), getattr(new, what)
             if was != now:
                 raise JitError(f"jit: {new.name} had {what} {was} at capture and has {now}")
-        if self.layout is not new.layout:
+        symbolic = "symbolic" in self.shape
+        if symbolic and self.layout is not new.layout:
             raise JitError(
                 f"jit: {new.name} had another layout at capture (a symbolic view of other storage);"
                 " pass a view of a buffer of the same size, or call contiguous() on it"
@@ -85,20 +117,26 @@ class Inputs:
     """BIND nodes by the name of their variable."""
     frozen: dict[str, Any] = field(default_factory=dict)
     """Plain Python values, which are compiled in."""
-    copies: dict[int, Buffer] = field(default_factory=dict)
-    """Slots that hold a copy because another has the same storage, each with the original."""
+    originals: list[Tensor] = field(default_factory=list)
+    """The tensors among the arguments, by number."""
+    numbers: list[int] = field(default_factory=list)
+    """Of each entry of `tensors`, which of the originals it is of, or is a part of."""
+    pinned: dict[int, Buffer] = field(default_factory=dict)
+    """Storage by number in `tensors` for which no node of their own was made."""
+    swapped: list[Tensor] = field(default_factory=list)
+    """What the function is given in the place of `originals`."""
 
     @staticmethod
     def collect(
-        args: tuple[Any, ...], kwargs: dict[str, Any], distinct: bool = False
+        args: tuple[Any, ...], kwargs: dict[str, Any], keep: frozenset[int] | None = None
     ) -> tuple[Inputs, tuple[Any, ...], dict[str, Any]]:
         """Realize the tensors among arguments.
 
         Args:
             args: positional arguments of the call.
             kwargs: named arguments of the call.
-            distinct: give a tensor whose storage an earlier one has a copy, so that slots can be
-                told apart.
+            keep: for a capture: slots of BUFFER nodes that are kept. Other tensors get nodes for
+                their memory that nothing else has, so that uses of it can be told apart.
 
         Returns:
             The inputs, and the arguments with the tensors replaced by ones whose node is a view of
@@ -108,26 +146,40 @@ class Inputs:
         realize_tensors([value for _, value in found if isinstance(value, Tensor)])
         inputs = Inputs()
         for name, value in found:
-            if isinstance(value, Tensor) and value.uop.op is Ops.MULTI:
-                inputs.add_parts(name, value.uop, distinct)
-            elif isinstance(value, Tensor):
-                inputs.add_tensor(name, value, distinct)
+            if isinstance(value, Tensor):
+                inputs.add(name, value, keep)
             elif isinstance(value, UOp) and value.op is Ops.BIND:
                 inputs.add_variable(value)
             elif isinstance(value, FROZEN):
                 inputs.frozen[name] = value
-        nodes = iter([t.node for t in inputs.tensors])
+        swapped = iter(inputs.swapped)
 
-        def swap(tensor: Tensor) -> Tensor:
-            several = tensor.uop.op is Ops.MULTI
-            node = _joined(tensor.uop, nodes) if several else next(nodes)
-            if node is tensor.uop:
-                return tensor
-            swapped = Tensor._from_uop(node)
-            swapped.is_param = tensor.is_param
-            return swapped
+        def swap(_: Tensor) -> Tensor:
+            return next(swapped)
 
         return inputs, rebuild(args, Tensor, swap), rebuild(kwargs, Tensor, swap)
+
+    def add(self, name: str, tensor: Tensor, keep: frozenset[int] | None = None) -> None:
+        """Note a realized tensor, with what the function is given for it."""
+        nodes = len(self.tensors)
+        value = tensor.uop
+        several = isinstance(value.device, tuple)
+        if several:
+            if value.op is not Ops.MULTI:
+                # a view that does not keep the split has no parts
+                value = tensor.clone().realize().uop
+            self.add_parts(name, value, keep)
+        else:
+            self.add_tensor(name, tensor, keep)
+        new = iter([t.node for t in self.tensors[nodes:]])
+        node = _joined(value, new) if several else next(new)
+        swapped = tensor
+        if node is not tensor.uop:
+            swapped = Tensor._from_uop(node)
+            swapped.is_param = tensor.is_param
+        self.numbers.extend([len(self.originals)] * (len(self.tensors) - nodes))
+        self.originals.append(tensor)
+        self.swapped.append(swapped)
 
     def add_variable(self, bound: UOp) -> None:
         """Note a bound variable; the same name must have one value."""
@@ -139,7 +191,7 @@ class Inputs:
                 f"jit: variable {name} is bound to {first.unbind()[1]} and to {value} in one call"
             )
 
-    def add_parts(self, name: str, value: UOp, distinct: bool) -> None:
+    def add_parts(self, name: str, value: UOp, keep: frozenset[int] | None) -> None:
         """Note a realized tensor over several devices as one input for each part."""
         split = "copy" if value.arg.axis is None else f"part along axis {value.arg.axis}"
         for part, device in zip(value.src, value.arg.devices, strict=True):
@@ -147,30 +199,51 @@ class Inputs:
                 tensor = Tensor._from_uop(part)
                 if is_virtual(part):
                     tensor = tensor.clone(device).realize()
-                self.add_tensor(f"{name} ({split} on {device})", tensor, distinct)
+                self.add_tensor(f"{name} ({split} on {device})", tensor, keep)
 
-    def add_tensor(self, name: str, tensor: Tensor, distinct: bool) -> None:
+    def add_tensor(self, name: str, tensor: Tensor, keep: frozenset[int] | None) -> None:
         """Note a realized tensor as a view of a whole buffer."""
-        node = _without_detach(tensor.uop)
-        symbolic = [n for n in node.toposort() if n.op is Ops.BIND]
-        for bound in symbolic:
-            self.add_variable(bound)
-        if is_virtual(node):
-            node = tensor.clone().realize().uop
-        elif not symbolic:
-            node = _as_whole_buffer(tensor, node)
-        base = storage_base(node)
-        if distinct and any(t.buffer is base for t in self.tensors):
-            if symbolic:
-                raise JitError(
-                    f"jit: {name} is a symbolic view of storage that another argument has too"
-                )
-            original = buffer_of(base)
-            assert original is not None
-            node = tensor.clone().realize().uop
-            base = storage_base(node)
-            self.copies[len(self.tensors)] = original
-        self.tensors.append(Input(name, node, base))
+        for node in tensor.uop.toposort():
+            if node.op is Ops.BIND:
+                self.add_variable(node)
+        found = input_of(name, tensor)
+        if keep is not None and not found.is_copy:
+            if found.buffer.arg.slot in keep:
+                self.pinned[len(self.tensors)] = found.storage
+            else:
+                found = found.with_own_node()
+        self.tensors.append(found)
+
+    def of(self, number: int) -> list[Input]:
+        """Return what one of the originals is taken as: itself, or its parts on devices."""
+        return [t for t, n in zip(self.tensors, self.numbers, strict=True) if n == number]
+
+    def hand_back(self) -> None:
+        """Let the tensors of the caller have the pending writes of those given in their place."""
+        for original, swapped in zip(self.originals, self.swapped, strict=True):
+            if swapped is not original and any(b.op is Ops.AFTER for b in bases_of(swapped.uop)):
+                original.assign(swapped)
+
+    def copy_back(self, written: Container[int]) -> None:
+        """Write copies that were written to where they were copied from.
+
+        Args:
+            written: numbers of inputs.
+        """
+        changed = []
+        for slot, (taken, number) in enumerate(zip(self.tensors, self.numbers, strict=True)):
+            original = self.originals[number]
+            if taken.is_copy and slot in written and original.uop.op is not Ops.MULTI:
+                changed.append(original.assign(Tensor._from_uop(taken.node)))
+        realize_tensors(changed)
+
+    def give_own_nodes_up(self) -> None:
+        """Let live tensors show the storage of the caller's tensors, and not by nodes that only
+        the inputs have.
+        """
+        own = {t.buffer: t.original for t in self.tensors if t.buffer is not t.original}
+        changed = [t for t in live_tensors() if any(n in own for n in storage_of(t.uop))]
+        replace_storage(changed, own)
 
     def placeholders(self) -> dict[UOp, UOp]:
         """Return storage and bound variables with what a capture keeps in their place."""
@@ -181,30 +254,6 @@ class Inputs:
     def buffers(self) -> list[Buffer]:
         """Return the storage by slot."""
         return [t.storage for t in self.tensors]
-
-
-def separate(buffers: list[Buffer], names: list[str], written: set[int]) -> list[Buffer]:
-    """Return storage by slot in which no written slot overlaps another: the other is a copy.
-
-    Args:
-        buffers: of the tensors among the arguments.
-        names: of the arguments, for the error.
-        written: slots that the replay writes.
-
-    Raises:
-        JitError: two written slots overlap.
-    """
-    separated = list(buffers)
-    for slot in sorted(s for s in written if s < len(buffers)):
-        for other, buffer in enumerate(buffers):
-            if other == slot or not _overlap(buffers[slot], buffer):
-                continue
-            if other in written:
-                raise JitError(
-                    f"jit: {names[slot]} and {names[other]} are both written and share memory"
-                )
-            separated[other] = copy_of(buffer)
-    return separated
 
 
 class CaptureSignature:
@@ -223,6 +272,12 @@ class CaptureSignature:
         signature = CaptureSignature(Inputs())
         signature.tensors, signature.variables, signature.frozen = tensors, variables, frozen
         return signature
+
+    def fit(self, inputs: Inputs) -> None:
+        """Give inputs the layouts they had at capture, where they have others."""
+        for slot, (old, new) in enumerate(zip(self.tensors, inputs.tensors, strict=True)):
+            if old.layout is not new.signature().layout:
+                inputs.tensors[slot] = new.in_layout(old.layout)
 
     def check(self, inputs: Inputs) -> None:
         """Compare the inputs of a call with those of the capture.
@@ -256,20 +311,35 @@ class CaptureSignature:
                 )
 
 
-def _as_whole_buffer(tensor: Tensor, node: UOp) -> UOp:
-    """Return a realized value as a view of all of a buffer: of its own, of a part of it, or of a
+def input_of(name: str, tensor: Tensor) -> Input:
+    """Return a realized tensor as a view of all of a buffer: of its own, of a part of it, or of a
     copy.
     """
-    view = contiguous_view(node)
-    if view is None:
-        return tensor.clone().realize().uop
+    node = _without_detach(tensor.uop)
+    base = storage_base(node)
+    if any(n.op is Ops.BIND for n in node.toposort()):
+        return Input(name, node, base, base)
+    steps, run = split_view(node)
+    if is_virtual(node) or any(n.op in (Ops.EXPAND, Ops.PAD) for n in steps):
+        copy = _without_detach(tensor.clone().realize().uop)
+        base = storage_base(copy)
+        return Input(name, copy, base, base, is_copy=True)
+    if steps and contiguous_view(node) is not None:
+        steps, run = [], node
+    view = contiguous_view(run)
+    assert view is not None
     if (view.offset, view.size) == (0, view.state.shape[0]):
-        return node
-    storage = buffer_of(view.state)
-    assert storage is not None
-    part = storage.view(view.size, node.dtype, view.offset * node.dtype.itemsize)
-    buffer = new_buffer_uop(part.device, view.size, node.dtype, part)
-    return buffer._movement(Ops.RESHAPE, tuple(node.shape))
+        buffer = original = view.state
+    else:
+        storage = buffer_of(view.state)
+        assert storage is not None
+        part = storage.view(view.size, run.dtype, view.offset * run.dtype.itemsize)
+        buffer = new_buffer_uop(part.device, view.size, run.dtype, part)
+        original = run._movement(Ops.RESHAPE, (view.size,))
+    node = buffer._movement(Ops.RESHAPE, tuple(run.shape))
+    for step in reversed(steps):
+        node = UOp(step.op, (node,), step.arg, step.tag)
+    return Input(name, node, buffer, original)
 
 
 def _is_input_part(part: UOp) -> bool:
@@ -286,12 +356,6 @@ def _without_detach(node: UOp) -> UOp:
     while node.op is Ops.DETACH:
         node = node.src[0]
     return node
-
-
-def _overlap(a: Buffer, b: Buffer) -> bool:
-    if a.root is not b.root:
-        return False
-    return a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
 
 
 def copy_of(buffer: Buffer) -> Buffer:

@@ -11,7 +11,7 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tg_core.device import Buffer, buffer_of
-from tg_core.jit_views import SymbolicView, Whole, view_of
+from tg_core.jit_views import ArgumentView, SymbolicView, Whole, view_of
 from tg_core.tensor import Tensor
 from tg_core.tensor.structure import FROZEN
 from tg_core.uop.ops import Ops, UOp
@@ -94,7 +94,7 @@ class QuickForm:
         gathered = _gather(args, kwargs)
         self.form, self.frozen = gathered.form, gathered.frozen
         self.symbols = [symbol.src[0] for symbol in gathered.symbols if symbol.op is Ops.BIND]
-        self.views = [view_of(node) for node in gathered.tensors]
+        self.views = _views_of(inputs)
         self.variables = len(inputs.variables)
         self.only_tensors = (
             not kwargs
@@ -103,8 +103,7 @@ class QuickForm:
         )
         self.usable = (
             None not in self.form
-            and None not in self.views
-            and len(self.views) == len(inputs.tensors)
+            and len(self.views) == len(inputs.tensors) == len(gathered.tensors)
             and len(self.symbols) == len(gathered.symbols)
         )
 
@@ -145,12 +144,12 @@ class QuickForm:
         nodes: list[UOp] = []
         buffers: list[Buffer] = []
         for node, view in zip(tensors, self.views, strict=True):
-            base = view.base_of(node)  # type: ignore[union-attr]  # every view is known in a usable form
+            base = view.base_of(node)
             if base is None:
                 if isinstance(view, SymbolicView):
                     base = view.match(node, symbols)
                 else:
-                    base = view.part_of(node)  # type: ignore[union-attr]  # as above
+                    base = view.part_of(node)
                 if base is None:
                     return None
             buffer = buffer_of(base)
@@ -159,6 +158,12 @@ class QuickForm:
             nodes.append(base)
             buffers.append(buffer)
         return nodes, buffers, symbols
+
+
+def _views_of(inputs: Inputs) -> list[ArgumentView]:
+    """Return how to recognize the arguments; fewer than there are when one cannot be."""
+    views = [view_of(t.node) for t in inputs.tensors]
+    return [view for view in views if view is not None]
 
 
 def _all_bound(symbols: list[UOp], variables: list[UOp]) -> bool:

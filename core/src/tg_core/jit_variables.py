@@ -53,7 +53,9 @@ class VariableValues:
             elif name.startswith(COUNTER):
                 device = name.split(":", 1)[1]
                 moved = bound.captured - draws.start.get(device, 0)
-                self._counters.append((bound, device, moved))
+                # what was drawn before the call stays what it is
+                if moved >= 0:
+                    self._counters.append((bound, device, moved))
             else:
                 self._named.setdefault(name, []).append(bound)
 

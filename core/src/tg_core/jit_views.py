@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tg_core.device import buffer_of, new_buffer_uop
 from tg_core.schedule.views import is_whole_view
-from tg_core.uop.ops import Ops, UOp
+from tg_core.tensor.states import ALIASING
+from tg_core.uop.ops import GroupOp, Ops, UOp
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg_core.dtype import DType
 
-__all__ = ["SymbolicView", "Whole", "view_of"]
+__all__ = ["ArgumentView", "Layout", "SymbolicView", "Whole", "split_view", "view_of"]
 
 _STEPS = 256
 """Nodes of a symbolic view that are compared at most; what is larger goes the long way."""
@@ -128,21 +131,80 @@ class SymbolicView:
         return bool(arg.size == mine.size and arg.dtype is mine.dtype and arg.device == mine.device)
 
 
-def view_of(node: UOp) -> Whole | SymbolicView | None:
+class Layout:
+    """A view of one run of a buffer in another order, such as a transposed matrix.
+
+    Args:
+        steps: the operations from the top down, each with its argument.
+        run: what they are a view of.
+    """
+
+    __slots__ = ("run", "steps")
+
+    def __init__(self, steps: Sequence[UOp], run: Whole) -> None:
+        self.steps = [(step.op, step.arg) for step in steps]
+        self.run = run
+
+    def base_of(self, node: UOp) -> UOp | None:
+        """Return the BUFFER of a node that is the same view of all of a buffer like this."""
+        found = self._inner(node)
+        return None if found is None else self.run.base_of(found)
+
+    def part_of(self, node: UOp) -> UOp | None:
+        """Return a new BUFFER for a node that is the same view of one run of a larger buffer."""
+        found = self._inner(node)
+        return None if found is None else self.run.part_of(found)
+
+    def _inner(self, node: UOp) -> UOp | None:
+        for op, arg in self.steps:
+            while node.op is Ops.DETACH:
+                node = node.src[0]
+            if node.op is not op or node.arg != arg or len(node.src) != 1:
+                return None
+            node = node.src[0]
+        return node
+
+
+ArgumentView: TypeAlias = Whole | Layout | SymbolicView
+"""How an argument shows its storage."""
+
+
+def view_of(node: UOp) -> ArgumentView | None:
     """Return how to recognize views like this one, None for what is none of storage.
 
     Args:
         node: of an argument of a capture.
     """
-    base, symbolic = node, False
-    while base.op in (Ops.RESHAPE, Ops.SHRINK, Ops.PERMUTE, Ops.FLIP, Ops.EXPAND, Ops.PAD):
-        symbolic = symbolic or len(base.src) > 1
+    steps, inner = split_view(node)
+    base = inner
+    while base.op in GroupOp.Movement:
         base = base.src[0]
     if base.op is not Ops.BUFFER:
         return None
-    if symbolic:
+    if any(len(n.src) > 1 for n in steps):
         return SymbolicView(node, base)
-    return Whole(node, base) if is_whole_view(node) else None
+    if not is_whole_view(inner):
+        return None
+    run = Whole(inner, base)
+    return Layout(steps, run) if steps else run
+
+
+def split_view(node: UOp) -> tuple[list[UOp], UOp]:
+    """Return the operations of a view that are above one run of storage, from the top down, and
+    that run: storage seen through reshapes and cuts.
+    """
+    chain = []
+    base = node
+    while base.op in ALIASING:
+        chain.append(base)
+        base = base.src[0]
+    inner = base
+    while chain and chain[-1].op in (Ops.RESHAPE, Ops.SHRINK, Ops.DETACH):
+        above = chain[-1]
+        if _run_of(above) is None:
+            break
+        inner = chain.pop()
+    return [step for step in chain if step.op is not Ops.DETACH], inner
 
 
 def _run_of(node: UOp) -> tuple[UOp, int] | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -162,3 +164,28 @@ def test_a_read_only_target_invalid() -> None:
     with pytest.raises(DeviceError, match="read-only"):
         buffer.copyout(memoryview(constant))
     assert constant == bytes(4)
+
+
+def test_memory_that_outlives_the_modules_goes_in_silence() -> None:
+    program = """
+import json, sys
+import tg_core.device.memory_pool as pool
+from tg_core.device import Buffer
+from tg_core.dtype import dtypes
+
+# modules that are held are emptied before the buffer goes
+sys.held = [json, pool]
+json.held = Buffer("PYTHON", 4, dtypes.float32).allocate()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_overlap() -> None:
+    whole = Buffer("PYTHON", 8, dtypes.float32)
+    head, tail = whole.view(4, dtypes.float32, 0), whole.view(4, dtypes.float32, 16)
+    assert head.overlaps(whole)
+    assert whole.overlaps(tail)
+    assert head.overlaps(whole.view(4, dtypes.float32, 12))
+    assert not head.overlaps(tail)
+    assert not head.overlaps(Buffer("PYTHON", 8, dtypes.float32))

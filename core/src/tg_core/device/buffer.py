@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from tg_core.dtype import DType, to_numpy
 from tg_core.errors import DeviceError, DTypeError, ShapeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tg_core.device.memory_pool import MemoryPool
 
 __all__ = ["Buffer"]
@@ -165,6 +168,14 @@ class Buffer:
         """
         return Buffer(self.device, size, dtype, base=self, offset=byte_offset)
 
+    def overlaps(self, other: Buffer) -> bool:
+        """Tell whether both have a byte in common."""
+        if self.root is not other.root:
+            return False
+        return (
+            self.offset < other.offset + other.nbytes and other.offset < self.offset + self.nbytes
+        )
+
     def copyin(self, data: memoryview | bytes | bytearray) -> Buffer:
         """Write host bytes into the buffer, allocating it if needed; returns the buffer.
 
@@ -242,8 +253,9 @@ class Buffer:
                 f"{what} on {self.device}: {nbytes} bytes given, {self!r} has {self.nbytes}"
             )
 
-    def __del__(self) -> None:
-        if self._pool is not None:
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # at the end of the process the names of modules are gone, and the memory goes by itself
+        if self._pool is not None and not is_finalizing():
             self._pool.free(self._opaque, self.nbytes, self.options)
 
     def __repr__(self) -> str:

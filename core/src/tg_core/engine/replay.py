@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tg_core.config import CHECK_INDEX
 from tg_core.device import Buffer, buffer_of
 from tg_core.dtype import dtypes
 from tg_core.engine.compile_calls import compile_calls
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg_core.engine.capture import Capture
+    from tg_core.engine.position_check import PositionCheck
     from tg_core.hcq import LinkedBatch, Marks
 
 
@@ -56,6 +58,15 @@ class _Linked:
     bounds: list[tuple[int, Bound]]
 
 
+@dataclass
+class _Part:
+    """What runs between two checks."""
+
+    replay: Replay
+    checks: list[PositionCheck]
+    """What is checked after it."""
+
+
 class Replay:
     """Captured schedules with every argument named: by slot, by variable, or fixed storage.
 
@@ -64,12 +75,19 @@ class Replay:
 
     Args:
         entries: each LINEAR with its arguments.
+        checks: of computed positions, each with the number of entries before it.
     """
 
-    def __init__(self, entries: list[tuple[UOp, list[Argument]]]) -> None:
+    def __init__(
+        self,
+        entries: list[tuple[UOp, list[Argument]]],
+        checks: Sequence[tuple[int, PositionCheck]] = (),
+    ) -> None:
         self.entries = entries
+        self.checks = list(checks)
         self.lock = threading.RLock()
         self._linked: _Linked | None = None
+        self._parts: list[_Part] | None = None
         self._running = False
 
     @staticmethod
@@ -92,7 +110,8 @@ class Replay:
             return buffer
 
         return Replay(
-            [(linear, [argument(a) for a in arguments]) for linear, arguments in capture.entries]
+            [(linear, [argument(a) for a in arguments]) for linear, arguments in capture.entries],
+            [(n, c._replace(storage=argument(c.storage))) for n, c in capture.checks],
         )
 
     @property
@@ -102,12 +121,14 @@ class Replay:
 
     def compiled(self) -> Replay:
         """Return the replay with every kernel in compiled form, which needs no compiler to run."""
-        return Replay([(compile_calls(linear), arguments) for linear, arguments in self.entries])
+        entries = [(compile_calls(linear), arguments) for linear, arguments in self.entries]
+        return Replay(entries, self.checks)
 
     def host_programs(self) -> list[UOp]:
         """Return what the host programs of a run are compiled from."""
-        linked = self._linked or self.link()
-        queues = [step.linked.body for step in linked.steps if isinstance(step, QueueStep)]
+        linked = [p.replay._linked or p.replay.link() for p in self.parts()]
+        steps = [step for part in linked for step in part.steps]
+        queues = [step.linked.body for step in steps if isinstance(step, QueueStep)]
         return list(dict.fromkeys([host_program(), *queues]))
 
     def written(self) -> tuple[set[int], list[Buffer]]:
@@ -146,6 +167,9 @@ class Replay:
             raise JitError("jit: called again from within a replay that it interrupted")
         self._running = True
         try:
+            if self.checks:
+                self._run_parts(buffers, values, marks)
+                return
             linked = self._linked
             if linked is None:
                 linked = self._linked = self.link()
@@ -160,6 +184,40 @@ class Replay:
                 _run_whole(Run(linked.steps, arguments, marks))
         finally:
             self._running = False
+
+    def parts(self) -> list[_Part]:
+        """Return the replays between checks: just this one where there are none."""
+        if not self.checks:
+            return [_Part(self, [])]
+        if self._parts is None:
+            ends = sorted({number for number, _ in self.checks} | {len(self.entries)})
+            starts = [0, *ends]
+            self._parts = [
+                _Part(Replay(self.entries[start:end]), [c for n, c in self.checks if n == end])
+                for start, end in zip(starts, ends, strict=False)
+            ]
+        return self._parts
+
+    def _run_parts(
+        self, buffers: Sequence[Buffer], values: Mapping[Bound, int], marks: Marks
+    ) -> None:
+        """Run everything with the checks in between.
+
+        Raises:
+            IndexingError: a check fails; nothing that was to come after it is done.
+        """
+        for part in self.parts():
+            if part.replay.entries:
+                done: Marks = []
+                try:
+                    part.replay.run(buffers, values, done)
+                finally:
+                    marks.extend(done)
+            if CHECK_INDEX.value:
+                for check in part.checks:
+                    found = check.storage
+                    storage = buffers[found.index] if isinstance(found, Slot) else found
+                    check.check(storage.numpy())
 
     def link(self) -> _Linked:
         """Join the schedules, compile and load their kernels, and give them storage."""

@@ -12,6 +12,7 @@ from tg_core.schedule.views import contiguous_view
 from tg_core.tensor.registry import live_lock, live_tensors
 from tg_core.tensor.shard_states import expand_live_shards, expanded
 from tg_core.tensor.states import ALIASING, device_type, pending_storage, storage_base
+from tg_core.tensor.writes import note_rebound, note_write
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
@@ -187,6 +188,7 @@ def _record_parts(x: Tensor, value: UOp) -> None:
         for base, part in zip(bases, target.src)
         if 0 not in part.shape
     ):
+        note_rebound(x)
         x.uop = _clone_parts(multi(values, devices, axis))
         return
     written = []
@@ -197,6 +199,7 @@ def _record_parts(x: Tensor, value: UOp) -> None:
         place = _target(part, base)
         if own.dtype is not place.dtype:
             own = UOp(Ops.BITCAST, (own,), place.dtype)
+        note_write(base)
         written.append(base.after(place.store(own)))
     _rebase_parts(bases, written)
 
@@ -209,11 +212,13 @@ def _record(x: Tensor, node: UOp) -> None:
             _rebase_aliases(owner, clone_node(owner))
             base = storage_base(x.uop)
     if not is_state(base) or not _is_writable_view(x.uop):
+        note_rebound(x)
         x.uop = clone_node(node, x.uop.device if isinstance(x.uop.device, str) else None)
         return
     target = _target(x.uop, base)
     if node.dtype is not target.dtype:
         node = UOp(Ops.BITCAST, (node,), target.dtype)
+    note_write(base)
     _rebase_aliases(base, base.after(target.store(node)))
 
 

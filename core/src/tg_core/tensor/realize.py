@@ -25,6 +25,7 @@ from tg_core.tensor.moves import apply_moves, moves_of_live
 from tg_core.tensor.registry import live_lock, live_tensors
 from tg_core.tensor.shard_states import expand_live_shards, parts_of
 from tg_core.tensor.states import is_realized, is_virtual, pending_storage, storage_base
+from tg_core.tensor.writes import captured_call
 from tg_core.uop.graph import substitute_many, toposort, with_sources
 from tg_core.uop.ops import Ops, UOp
 
@@ -218,6 +219,13 @@ class Pending:
         """Whether the work writes storage that has values already."""
         return any(_is_allocated(storage_base(base)) for base in self._pending.values())
 
+    def overwritten(self) -> set[int]:
+        """Return identities of the memory (`Buffer.root`) that the work writes and that has values
+        already.
+        """
+        buffers = (buffer_of(storage_base(base)) for base in self._pending.values())
+        return {id(b.root) for b in buffers if b is not None and b.is_allocated()}
+
     def replaced(self, call: UOp | None = None) -> dict[UOp, UOp]:
         """Return what nodes of live tensors become.
 
@@ -251,15 +259,33 @@ def _realize_all(tensors: Sequence[Tensor]) -> None:
     with live_lock:
         expand_live_shards(tensors)
         finish_interrupted(tensors)
-        pending = Pending([t.uop for t in tensors])
-        replaced = pending.replaced()
-        moves = moves_of_live(replaced)
-        if pending.sink is None:
-            apply_moves(moves)
+        call = captured_call()
+        if call is None:
+            run_pending(tensors)
             return
-        run = run_of(write_through_copies(pending.sink, [after for _, _, after in moves]))
-        if pending.overwrites:
-            carry_out(run, replaced)
-        else:
-            run.finish()
-            apply_moves(moves)
+        # few programs capture
+        from tg_core.tensor.outside import settle_outside
+
+        settle_outside(call, tensors)
+        call.note_replaced(run_pending(tensors))
+
+
+def run_pending(tensors: Sequence[Tensor]) -> dict[UOp, UOp]:
+    """Compute tensors, and let live tensors see it. The caller holds `live_lock`.
+
+    Returns:
+        What nodes of live tensors became.
+    """
+    pending = Pending([t.uop for t in tensors])
+    replaced = pending.replaced()
+    moves = moves_of_live(replaced)
+    if pending.sink is None:
+        apply_moves(moves)
+        return replaced
+    run = run_of(write_through_copies(pending.sink, [after for _, _, after in moves]))
+    if pending.overwrites:
+        carry_out(run, replaced)
+    else:
+        run.finish()
+        apply_moves(moves)
+    return replaced

@@ -59,3 +59,47 @@ def live_tensors() -> list[Tensor]:
     """Return the live tensors, oldest first."""
     found = (entry() for entry in list(_live.values()))
     return [tensor for tensor in found if tensor is not None]
+
+
+def serial_mark() -> int:
+    """Return a number above those of the tensors there are and below those of tensors to come."""
+    return next(_serial)
+
+
+def live_before(mark: int) -> list[Tensor]:
+    """Return the live tensors that are older than a mark, oldest first."""
+    found = (entry() for entry in list(_live.values()) if entry.serial < mark)
+    return [tensor for tensor in found if tensor is not None]
+
+
+def live_since(mark: int) -> list[Tensor]:
+    """Return the live tensors that are younger than a mark, youngest first. Takes time for those
+    only.
+    """
+    newer: list[_Entry] = []
+    try:
+        for entry in reversed(_live.values()):
+            if entry.serial < mark:
+                break
+            newer.append(entry)
+    except RuntimeError:
+        # another thread made or dropped a tensor meanwhile
+        newer = [entry for entry in list(_live.values()) if entry.serial >= mark]
+    found = (entry() for entry in newer)
+    return [tensor for tensor in found if tensor is not None]
+
+
+class _Changes:
+    """How often tensors got nodes other than their first."""
+
+    count = 0
+
+
+def note_change() -> None:
+    """Note that tensors get other nodes."""
+    _Changes.count += 1
+
+
+def changes() -> int:
+    """Return a number that differs from an earlier one if tensors got other nodes meanwhile."""
+    return _Changes.count

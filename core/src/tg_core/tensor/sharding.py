@@ -47,7 +47,11 @@ class ShardingMethods:
         Raises:
             DeviceError, IndexingError, ShapeError: as `shard`.
         """
-        self.uop = self.shard(devices, axis).uop
+        from tg_core.tensor.writes import note_rebound
+
+        node = self.shard(devices, axis).uop
+        note_rebound(self)
+        self.uop = node
         if self.grad is not None:
             self.grad = self.grad.shard(devices, axis)
         return self

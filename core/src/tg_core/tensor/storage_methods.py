@@ -73,7 +73,10 @@ class StorageMethods:
 
     def to_(self: Tensor, device: str | tuple[str, ...] | None) -> Tensor:
         """Move self to `device` in place, its gradient along; return self."""
+        from tg_core.tensor.writes import note_rebound
+
         moved = self.to(device)
+        note_rebound(self)
         self.uop = moved.uop
         if self.grad is not None:
             self.grad = self.grad.to(device)
@@ -114,6 +117,9 @@ class StorageMethods:
             raise ShapeError(
                 f"replace: shape {shape_text(self.shape)} cannot become {shape_text(x.shape)}"
             )
+        from tg_core.tensor.writes import note_rebound
+
+        note_rebound(self)
         self.uop = x.uop
         return self
 

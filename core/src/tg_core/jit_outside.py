@@ -1,0 +1,86 @@
+"""Memory that a capture uses from outside of its arguments, and what each replay owes to the rest
+of the program because of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg_core.engine.capture import shared_memory
+from tg_core.errors import JitError
+from tg_core.tensor.writes import noted_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tg_core.device import Buffer
+
+__all__ = ["OutsideMemory", "Overlap"]
+
+
+class Overlap(JitError):
+    """Memory that a replay writes is used twice in a way that the capture knows nothing of."""
+
+
+class OutsideMemory:
+    """What a capture uses from outside, and what it writes.
+
+    Args:
+        used: storage from outside that it reads or writes.
+        written: what of it is written.
+        slots: numbers of the arguments that it writes.
+        names: of the arguments.
+    """
+
+    def __init__(
+        self,
+        used: Iterable[Buffer],
+        written: Iterable[Buffer],
+        slots: Iterable[int],
+        names: Sequence[str],
+    ) -> None:
+        self.used, self.written = list(used), list(written)
+        self.slots = frozenset(slots)
+        self._names = names
+        self._used_roots = frozenset(id(b.root) for b in self.used)
+        self._written_roots = frozenset(id(b.root) for b in self.written)
+        self._writes = bool(self.slots or self.written)
+        self.is_idle = not self.used and not self._writes
+        """Whether nothing needs to be done."""
+
+    def prepare(self, buffers: Sequence[Buffer]) -> None:
+        """Do what comes before a replay: pending writes to what it uses, and copies for those who
+        read lazily what it overwrites.
+
+        Args:
+            buffers: storage of the arguments.
+
+        Raises:
+            Overlap: an argument that is written is used in another way, too.
+        """
+        if noted_storage and not noted_storage.isdisjoint(self._used_roots):
+            # most programs leave nothing pending
+            from tg_core.tensor.outside import settle_writes
+
+            settle_writes(self._used_roots)
+        if not self._writes:
+            return
+        self._check_apart(buffers)
+        from tg_core.tensor.outside import keep_readers
+
+        if self.slots:
+            keep_readers(self._written_roots.union(id(buffers[slot].root) for slot in self.slots))
+        else:
+            keep_readers(self._written_roots)
+
+    def _check_apart(self, buffers: Sequence[Buffer]) -> None:
+        for slot in self.slots:
+            written = buffers[slot]
+            for other, buffer in enumerate(buffers):
+                if other != slot and written.overlaps(buffer):
+                    raise Overlap(str(shared_memory(self._names[slot], self._names[other])))
+        for slot, buffer in enumerate(buffers):
+            if id(buffer.root) in self._used_roots:
+                others = self.used if slot in self.slots else self.written
+                if any(map(buffer.overlaps, others)):
+                    raise Overlap(str(shared_memory(self._names[slot], None)))

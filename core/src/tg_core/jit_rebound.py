@@ -1,0 +1,149 @@
+"""Tensors that a captured function gives another value without writing to their storage, such as
+by `replace` or by setting items at positions in a tensor.
+
+Those from outside are arguments and results of each replay that the caller does not see.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg_core.errors import JitError
+from tg_core.tensor.registry import note_change
+from tg_core.tensor.states import is_realized
+from tg_core.tensor.tensor import Tensor
+from tg_core.tensor.writes import bases_of
+from tg_core.uop.ops import Ops, UOp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg_core.device import Buffer
+    from tg_core.jit_inputs import Inputs
+    from tg_core.jit_quick import QuickForm, QuickInputs
+    from tg_core.tensor.writes import CallWrites
+
+__all__ = ["OUTSIDE", "Rebound", "StateForm", "find_rebound", "is_pinned"]
+
+OUTSIDE = "tensors from outside"
+"""Name under which tensors from outside are among the arguments."""
+
+
+class Rebound:
+    """The tensors that a capture binds to other nodes.
+
+    Args:
+        outside: tensors from outside of the arguments.
+        numbers: of tensors among the arguments.
+    """
+
+    def __init__(self, outside: Sequence[Tensor], numbers: Sequence[int]) -> None:
+        self.outside, self.numbers = list(outside), list(numbers)
+
+    def __bool__(self) -> bool:
+        return bool(self.outside or self.numbers)
+
+    def arguments(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return named arguments with the tensors from outside."""
+        return {**kwargs, OUTSIDE: self.outside} if self.outside else kwargs
+
+    def tensors(self, inputs: Inputs) -> list[Tensor]:
+        """Return the tensors in a call."""
+        return [*self.outside, *(inputs.originals[number] for number in self.numbers)]
+
+    @staticmethod
+    def bind(tensors: Sequence[Tensor], nodes: Sequence[UOp]) -> None:
+        """Let tensors show nodes."""
+        note_change()
+        for tensor, node in zip(tensors, nodes, strict=True):
+            tensor.uop = node
+
+
+class StateForm:
+    """A form of arguments that some storage must be in, and that takes tensors from outside.
+
+    Args:
+        form: of all arguments.
+        outside: tensors from outside.
+        pinned: memory that arguments must have, by number of the input.
+    """
+
+    def __init__(
+        self, form: QuickForm, outside: Sequence[Tensor], pinned: dict[int, Buffer]
+    ) -> None:
+        self.form, self.outside, self.pinned = form, list(outside), pinned
+
+    def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> QuickInputs | None:
+        """Return what a replay takes of a call, None when it has to go the long way."""
+        if self.outside:
+            kwargs = {**kwargs, OUTSIDE: self.outside}
+        found = self.form.match(args, kwargs)
+        if found is None or not is_pinned(found[1], self.pinned):
+            return None
+        return found
+
+
+def is_pinned(buffers: Sequence[Buffer], pinned: dict[int, Buffer]) -> bool:
+    """Tell whether arguments have the memory that they had at capture.
+
+    Args:
+        buffers: of the arguments.
+        pinned: at capture, by number.
+    """
+    return all(
+        buffers[slot].root is kept.root and buffers[slot].offset == kept.offset
+        for slot, kept in pinned.items()
+    )
+
+
+def find_rebound(writes: CallWrites, inputs: Inputs, first_new: int) -> Rebound | None:
+    """Return the tensors that a captured call rebound; those from outside become inputs with what
+    they showed before it.
+
+    Args:
+        writes: of the call.
+        inputs: of the call.
+        first_new: above the slots of storage that was there before the call.
+
+    Returns:
+        None when tensors from before have storage now that they did not have: the call gave it to
+        them once, and replays must not do so again.
+
+    Raises:
+        JitError: a tensor that was rebound shares its storage with others.
+    """
+    older = writes.older()
+    swapped = {id(tensor): number for number, tensor in enumerate(inputs.swapped)}
+    known = {id(tensor) for tensor in older}
+    outside: list[Tensor] = []
+    numbers: list[int] = []
+    before: list[UOp] = []
+    for tensor, old in writes.rebound_alive():
+        if id(tensor) in swapped:
+            numbers.append(swapped[id(tensor)])
+        elif id(tensor) in known and _storage(tensor.uop) != _storage(old):
+            outside.append(tensor)
+            before.append(old)
+    if not all(map(is_realized, before)):
+        return None
+    settled = {*map(id, outside), *(id(inputs.swapped[number]) for number in numbers)}
+    for tensor in older:
+        new = any(base.arg.slot >= first_new for base in _storage(tensor.uop))
+        if new and id(tensor) not in settled:
+            return None
+    others = {b for t in older if id(t) not in settled for b in _storage(t.uop)}
+    others.update(t.buffer for t in inputs.tensors)
+    for number, old in enumerate(before):
+        inputs.add(f"{OUTSIDE}[{number}]", Tensor._from_uop(old))
+        shared = any(base in others for base in _storage(old))
+        if shared or {t.buffer for t in inputs.of(len(inputs.originals) - 1)} != _storage(old):
+            raise JitError(
+                f"jit: the function gives a tensor of shape {old.shape} from outside another value"
+                " without writing to its storage, which other tensors show, too; use assign()"
+            )
+    return Rebound(outside, numbers)
+
+
+def _storage(node: UOp) -> set[UOp]:
+    """Return the BUFFER nodes that a value is a view of."""
+    return {base for base in bases_of(node) if base.op is Ops.BUFFER}
