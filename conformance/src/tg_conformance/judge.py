@@ -44,9 +44,6 @@ class Judge:
         self.cases: dict[str, Case] = {}
         self.workers: Workers | None = None
         """Where other processes run the tests."""
-        if runs_workers(config):
-            self.workers = Workers(self.plan)
-            config.pluginmanager.register(self.workers)
         self._features: frozenset[str] | None = None
 
     @property
@@ -63,6 +60,9 @@ class Judge:
 
         interface = self.config.getoption("--tg-interface")
         self.target = choose_target(self.device, interface, plugins().catalog)
+        if runs_workers(self.config):
+            self.workers = Workers(self.plan)
+            self.config.pluginmanager.register(self.workers)
         os.environ["DEV"] = self.target
         DEV.set(self.target)
 

@@ -36,8 +36,8 @@ def is_worker(config: pytest.Config) -> bool:
 
 
 def runs_workers(config: pytest.Config) -> bool:
-    """Tell whether others run the tests for this process."""
-    return not is_worker(config) and bool(config.getoption("numprocesses", None))
+    """Tell whether others run the tests for this process, once all plugins are configured."""
+    return config.pluginmanager.hasplugin("dsession")
 
 
 def tell_plan(config: pytest.Config, plan: Plan) -> None:
