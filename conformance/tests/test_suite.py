@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -84,6 +85,17 @@ def test_the_page_has_the_numbers_of_the_reports() -> None:
     assert filled_in(PAGE.read_text()) == PAGE.read_text(), "run conformance/tests/report_page.py"
     assert report("waits")["survivors"] == 0
     assert report("orders")["failed"] == 0
+
+
+def test_ctrl_c_is_tested_where_a_shell_lets_it_be_ignored(tmp_path: Path) -> None:
+    """As in `tg-conformance --device CPU &` of a script."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        run = run_suite(tmp_path, "--device", "PYTHON", "--level", "6", "-k", "ctrl_c")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert run.code == 0, run.output
+    assert run.report["passed"] == 1
 
 
 def test_a_thorough_run_says_how_thorough_it_was(tmp_path: Path) -> None:
