@@ -1,9 +1,10 @@
 """Process start to the first result: a 256x256 matmul, relu and sum, cold and warm caches.
 
-    python benchmarks/bench_cold.py [--peer-python PYTHON] [--runs 9] [--json FILE]
+    python benchmarks/bench_cold.py [--peer-python PYTHON] [--runs 5] [--json FILE]
 
 Each run is a process of its own, timed from outside; frameworks take turns; medians in
-milliseconds. Also: the rate at which 10,000 elementwise operations are built lazily.
+milliseconds. `nothing` is an interpreter that ends at once. Also: the rate at which 10,000
+elementwise operations are built lazily.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from peers import machine, ratio, run_limited, write_json
+from peers import environment, machine, ratio, run_limited, write_json
 
 SCRIPTS = {
     "tg": "import numpy as np\nfrom tg_core import Tensor\n"
     "a = Tensor(np.ones((256, 256), np.float32))\nassert (a @ a).relu().sum().item() == 256.0**3\n",
+    "nothing": "pass",
     "numpy": "import numpy as np\na = np.ones((256, 256), np.float32)\n"
     "assert np.maximum(a @ a, 0).sum() == 256.0**3\n",
     "tinygrad": "import numpy as np\nfrom tinygrad import Tensor\n"
@@ -59,7 +61,7 @@ class Times:
 
     def run(self, python: str, script: str, cache: str, limit: float) -> tuple[str, float]:
         """Run a script with a cache folder; return what it printed and its milliseconds."""
-        env = {**os.environ, "TG_CACHE_DIR": cache, "XDG_CACHE_HOME": cache}
+        env = environment(TG_CACHE_DIR=cache, XDG_CACHE_HOME=cache)
         env["CACHEDB"] = os.path.join(cache, "cache.db")
         printed, took, self.error = run_limited([python, "-c", script], limit, env=env)
         return printed, took * 1e3
@@ -89,14 +91,18 @@ def main() -> None:
     """Measure all frameworks in turns."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer-python", help="interpreter that has tinygrad, jax and torch")
-    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--limit", type=float, default=120, help="seconds for one process")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    pythons = {"tg": sys.executable, "numpy": sys.executable}
+    pythons = dict.fromkeys(("tg", "nothing", "numpy"), sys.executable)
     if options.peer_python:
         pythons.update(dict.fromkeys(("tinygrad", "jax", "torch"), options.peer_python))
     times = {framework: Times() for framework in pythons}
+    with tempfile.TemporaryDirectory() as cache:
+        for framework, python in pythons.items():
+            # bytecode is written, and files are read, before anything counts
+            Times().run(python, SCRIPTS[framework], cache, options.limit)
     for _ in range(options.runs):
         for framework, python in pythons.items():
             one = times[framework]

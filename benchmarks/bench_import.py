@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from peers import write_json
+from peers import environment, machine, write_json
 
 STATEMENTS = {
     "nothing": "pass",
@@ -30,7 +29,7 @@ STATEMENTS = {
 def seconds_of(statement: str) -> float:
     """Return the wall time of a new process that runs one statement."""
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", statement], check=True)
+    subprocess.run([sys.executable, "-c", statement], check=True, env=environment())
     return time.perf_counter() - start
 
 
@@ -54,13 +53,14 @@ def main() -> None:
     runs = options.runs
     seconds = measure(runs)
     result = {
-        "benchmark": "import",
-        "python": platform.python_version(),
+        "bench": "import",
         "runs": runs,
-        "milliseconds": {name: round(value * 1e3, 1) for name, value in seconds.items()},
+        **machine(),
+        "milliseconds": {
+            name.replace(".", "_"): round(value * 1e3, 1) for name, value in seconds.items()
+        },
         "ratio": round(seconds["tg_core"] / seconds["numpy"], 3),
         "ratio_with_tensor": round(seconds["tg_core.Tensor"] / seconds["numpy"], 3),
-        "limit": 1.5,
     }
     print(json.dumps(result, indent=2))
     write_json(result, options.json)

@@ -8,6 +8,7 @@ include the call from Python.
 
 `--peer-python PATH` names an interpreter that has torch; without it, ours is asked.
 `--threads N` bounds the threads of all. `--only TEXT` runs the cases whose name contains it.
+`--json FILE` keeps the figures, as cases become known.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from peers import machine, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -298,6 +302,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--json", type=Path)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -308,10 +313,14 @@ def main() -> None:
     # a core that was set by hand would handicap numpy
     os.environ.pop("OPENBLAS_CORETYPE", None)
     peer = Peer(options.peer_python) if has_torch(options.peer_python) else None
-    report: dict[str, Any] = {"threads": options.threads, "load_before": os.getloadavg()[0]}
-    cases = [case for case in CASES if options.only in case.name]
-    report["cases"] = {case.name: run(case, peer, options.rounds) for case in cases}
+    report: dict[str, Any] = {"bench": "kernels", **machine(), "threads": options.threads}
+    report["load_before"], report["cases"] = os.getloadavg()[0], {}
+    for case in CASES:
+        if options.only in case.name:
+            report["cases"][case.name] = run(case, peer, options.rounds)
+            write_json(report, options.json)
     report["load_after"] = os.getloadavg()[0]
+    write_json(report, options.json)
     print(json.dumps(report, indent=2))
 
 

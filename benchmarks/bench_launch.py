@@ -1,6 +1,6 @@
 """Host time of replaying captured graphs: per kernel of a long chain, and of one small call.
 
-    python benchmarks/bench_launch.py [--peer-python PYTHON] [--rounds 40] [--json FILE]
+    python benchmarks/bench_launch.py [--peer-python PYTHON] [--rounds 20] [--json FILE]
 
 * `adds` and `matmuls`: one jitted function of dependent kernels, `x + 1` on 16 elements or the
   product of two 8x8 matrices, so that what is measured is launching. The figure is one replay over
@@ -156,7 +156,7 @@ def main() -> None:
     """Measure all frameworks in turns."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kernels", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--peer-python", help="interpreter that has torch, jax and tinygrad")
     parser.add_argument("--peers", nargs="*", default=FRAMEWORKS[2:], choices=FRAMEWORKS[2:])
     parser.add_argument("--limit", type=float, default=180, help="seconds for a start or a round")

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from peers import machine, ratio, run_limited, write_json
+from peers import environment, machine, ratio, run_limited, write_json
 
 
 def namespace(framework: str) -> tuple[Any, Any, Any]:
@@ -144,12 +144,8 @@ def worker(framework: str, name: str) -> None:
 
 def measure(python: str, framework: str, name: str, cache: str, limit: float) -> dict[str, Any]:
     """Run a worker with a cache folder; return the times it came to within the limit."""
-    env = {
-        **os.environ,
-        "TG_CACHE_DIR": cache,
-        "CACHEDB": os.path.join(cache, "cache.db"),
-        "XDG_CACHE_HOME": cache,
-    }
+    env = environment(TG_CACHE_DIR=cache, XDG_CACHE_HOME=cache)
+    env["CACHEDB"] = os.path.join(cache, "cache.db")
     command = [python, __file__, "--worker", framework, name]
     printed, _, error = run_limited(command, limit, env=env)
     found: dict[str, Any] = {}

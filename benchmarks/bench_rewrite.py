@@ -1,6 +1,6 @@
 """Index expressions simplified per second, over a corpus made from fixed seeds.
 
-    python benchmarks/bench_rewrite.py [--graphs 20] [--expressions 300] [--json FILE]
+    python benchmarks/bench_rewrite.py [--graphs 12] [--expressions 300] [--json FILE]
         [--peer-python PYTHON]
 
 Each graph is a collection of random index expressions as kernels have them: sums of products over
@@ -163,7 +163,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     """Measure, beside a peer if one is named, and print JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--graphs", type=int, default=20)
+    parser.add_argument("--graphs", type=int, default=12)
     parser.add_argument("--expressions", type=int, default=300)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--peer-python")

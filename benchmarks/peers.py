@@ -6,6 +6,7 @@ Whatever else the machine does meets all of them alike, so ratios mean more than
 from __future__ import annotations
 
 import json
+import os
 import platform
 import selectors
 import statistics
@@ -15,7 +16,16 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["Worker", "answer_rounds", "machine", "medians", "ratio", "run_limited", "write_json"]
+__all__ = [
+    "Worker",
+    "answer_rounds",
+    "environment",
+    "machine",
+    "medians",
+    "ratio",
+    "run_limited",
+    "write_json",
+]
 
 
 class Worker:
@@ -119,6 +129,13 @@ def medians(rounds: list[dict[str, float]]) -> dict[str, float]:
 def ratio(a: float | None, b: float | None) -> float | None:
     """Return `a / b`, None where either is missing."""
     return None if not a or not b else round(a / b, 4)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment for a process that is measured from its start, whose bytecode is to be
+    kept as that of installed packages is.
+    """
+    return {**{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}, **more}
 
 
 def machine() -> dict[str, str]:

@@ -20,10 +20,31 @@ HEAD = """# Performance
 
 What the benchmarks measured last, beside what they are meant to reach. The page is written by
 `python benchmarks/table.py` from `benchmarks/results/*.json`, which the scripts of `benchmarks`
-write (`--json`). Goals are ratios to peers that were measured in the same run, in turns with ours;
-times belong to one machine.
+write (`--json`); `nox -s bench` runs them all.
+
+## Beside other frameworks
+
+Goals are ratios to peers that were measured in the same run, in turns with ours; times belong to
+one machine.
 
 | work | ours | peer | ours / peer | goal | |
+|---|---|---|---|---|---|
+"""
+
+LIMITS_HEAD = """
+## Limits of their own
+
+| work | measured | goal | |
+|---|---|---|---|
+"""
+
+KERNELS_HEAD = """
+## Kernels on the CPU
+
+One call from Python, in milliseconds and as a rate: GFLOP/s, or GB/s of the least traffic. A ratio
+above 1 says how many times faster than the peer we are. See `benchmarks/bench_kernels.py`.
+
+| kernel | ours | numpy | PyTorch | times numpy | times PyTorch |
 |---|---|---|---|---|---|
 """
 
@@ -44,7 +65,23 @@ class Goal(NamedTuple):
     """Whether more is better."""
 
 
+class Limit(NamedTuple):
+    """One row about a figure that is not compared with that of a peer."""
+
+    work: str
+    file: str
+    place: str
+    unit: str
+    limit: float | None = None
+    """What it is to reach, if there is a goal."""
+    more: bool = False
+
+
 GOALS = (
+    Goal(
+        "`import tg_core`",
+        *("import", "milliseconds.tg_core", "numpy", "milliseconds.numpy", "ms", 1.5),
+    ),
     Goal(
         "1,000 dependent additions in one replay, per kernel",
         *("launch", "frameworks.tg.adds_ns_per_kernel"),
@@ -92,6 +129,28 @@ GOALS = (
 )
 
 
+LIMITS = (
+    Limit(
+        "a replay of 1,000 kernels on emulated queues: the submit program, per kernel",
+        *("hcq", "submit_ns_per_kernel", "ns", 300),
+    ),
+    Limit("the same: Python, per batch", "hcq", "python_us_per_batch", "us", 30),
+    Limit("the same: compiling the batch, no caches", "hcq", "compile_ms", "ms", 2000),
+    Limit("the same: linking the compiled batch", "hcq", "link_ms", "ms", 50),
+    Limit(
+        "a chain of 10,000 operations over one of 100: cost of one, worst of six kinds",
+        *("chain", "worst_growth", "times", 2),
+    ),
+    Limit(
+        "index expressions simplified per second, over tinygrad",
+        *("rewrite", "speed_ratio_median", "times", 5, True),
+    ),
+    Limit("nodes of the results, over tinygrad", "rewrite", "size_ratio", "times", 1),
+    Limit("a job of one chunk on the thread pool", "cpu_pool", "microseconds.chunks_1", "us"),
+    Limit("a job of eight chunks on the thread pool", "cpu_pool", "microseconds.chunks_8", "us"),
+)
+
+
 def figure(results: dict[str, Any], file: str, place: str) -> float | None:
     """Return a figure, None where it was not measured."""
     found: Any = results.get(file, {})
@@ -121,9 +180,40 @@ def row(goal: Goal, results: dict[str, Any]) -> str:
     return f"| {goal.work} | {shown(ours, goal.unit)} | {peer} | {ratio} | {limit} | {verdict} |"
 
 
+def limit_row(limit: Limit, results: dict[str, Any]) -> str:
+    """Return one line of the table of limits."""
+    found, goal, verdict = figure(results, limit.file, limit.place), "", ""
+    if limit.limit is not None:
+        goal = f"at {'least' if limit.more else 'most'} {limit.limit:,g} {limit.unit}"
+        if found is not None:
+            met = found >= limit.limit if limit.more else found <= limit.limit
+            verdict = "met" if met else "**missed**"
+    return f"| {limit.work} | {shown(found, limit.unit)} | {goal} | {verdict} |"
+
+
+def kernel_rows(results: dict[str, Any]) -> list[str]:
+    """Return the lines of the table of kernels."""
+    rows = []
+    for name, case in results.get("kernels", {}).get("cases", {}).items():
+        times = [
+            f"{shown(case[who]['ms'], 'ms')}, {shown(case[who]['rate'], case['unit'])}"
+            if who in case
+            else ""
+            for who in ("tg", "numpy", "torch")
+        ]
+        ratios = [f"{case[key]:g}" if key in case else "" for key in ("times_numpy", "times_torch")]
+        rows.append(f"| {name} | {' | '.join((*times, *ratios))} |")
+    return rows or ["| not measured | | | | | |"]
+
+
 def page(results: dict[str, Any]) -> str:
     """Return the page for some results, by name of their file."""
-    return HEAD + "\n".join(row(goal, results) for goal in GOALS) + "\n"
+    tables = (
+        (HEAD, [row(goal, results) for goal in GOALS]),
+        (LIMITS_HEAD, [limit_row(limit, results) for limit in LIMITS]),
+        (KERNELS_HEAD, kernel_rows(results)),
+    )
+    return "".join(head + "\n".join(rows) + "\n" for head, rows in tables)
 
 
 def read_results(folder: Path = RESULTS) -> dict[str, Any]:

@@ -47,3 +47,33 @@ def test_rows_say_whether_a_goal_is_met(table: ModuleType, tmp_path: Path) -> No
 )
 def test_figures(table: ModuleType, value: float | None, text: str) -> None:
     assert table.shown(value, "u") == text
+
+
+def test_limits_have_a_goal_or_none(table: ModuleType) -> None:
+    results = {"x": {"ms": 40.0}}
+    limit = table.Limit("work", "x", "ms", "ms", 50)
+    assert table.limit_row(limit, results) == "| work | 40.0 ms | at most 50 ms | met |"
+    assert table.limit_row(limit._replace(limit=30), results).endswith("| **missed** |")
+    assert table.limit_row(limit._replace(more=True), results).endswith("| **missed** |")
+    assert table.limit_row(limit._replace(limit=None), results) == "| work | 40.0 ms |  |  |"
+    assert table.limit_row(limit, {}) == "| work | not measured | at most 50 ms |  |"
+
+
+def test_kernels_are_shown_with_what_was_there(table: ModuleType) -> None:
+    case = {"unit": "GFLOP/s", "tg": {"ms": 2.0, "rate": 50.0}}
+    numpy = {"numpy": {"ms": 4.0, "rate": 25.0}, "times_numpy": 2.0}
+    results = {"kernels": {"cases": {"a": case, "b": {**case, **numpy}}}}
+    assert table.kernel_rows(results) == [
+        "| a | 2.00 ms, 50.0 GFLOP/s |  |  |  |  |",
+        "| b | 2.00 ms, 50.0 GFLOP/s | 4.00 ms, 25.0 GFLOP/s |  | 2 |  |",
+    ]
+    assert table.kernel_rows({}) == ["| not measured | | | | | |"]
+
+
+def test_every_benchmark_is_on_the_page(table: ModuleType) -> None:
+    scripts = {p.stem.removeprefix("bench_"): p for p in (ROOT / "benchmarks").glob("bench_*.py")}
+    shown = {row.file for row in (*table.GOALS, *table.LIMITS)} | {"kernels"}
+    assert shown == set(scripts)
+    assert {path.stem for path in table.RESULTS.glob("*.json")} <= set(scripts)
+    for path in scripts.values():
+        assert '"--json"' in path.read_text(), path.name
