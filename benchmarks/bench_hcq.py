@@ -90,7 +90,7 @@ class QueueReplay:
         self.linked._program = timed
         # what the emulator notes and executes is no part of what is measured
         self.device.host_submitted = lambda commands: None
-        self.device.machine.look = lambda: None
+        self.device.interface.machine.look = lambda: None
         self.seconds = 0.0
         run = self.linked.run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tg_conformance.refdev.device import MACHINE
+from tg_conformance.refdev.emulated import MACHINE
 from tg_conformance.refdev.faults import plant
 
 # The helpers of these tests, which importlib mode does not put on the path.

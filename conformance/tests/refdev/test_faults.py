@@ -7,10 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from tg_conformance.refdev.driver import RefDriver
+from tg_conformance.refdev.emulated import SYSTEM
 from tg_conformance.refdev.faults import FAULTS, plant
 from tg_conformance.suite.graphs import Graphs
 from tg_conformance.suite.queues import batch_of
 from tg_core import Device, Tensor
+from tg_core.backend import AccessFault
 from tg_core.codegen import compile_program
 from tg_core.device import Buffer
 from tg_core.dtype import dtypes
@@ -116,5 +119,7 @@ def test_swapped_timestamps_run_backwards() -> None:
 
 def test_an_address_of_the_host_faults() -> None:
     device = Device[NAME]
-    with pytest.raises(Exception, match="not mapped"):
-        device.space.word(id(device) & ~7, 8)
+    driver = SYSTEM.file(device.interface.fd)
+    assert isinstance(driver, RefDriver)
+    with pytest.raises(AccessFault, match="not mapped"):
+        driver.space.word(id(device) & ~7, 8)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tg_conformance.refdev.device import MACHINE, RefDevice
+from tg_conformance.refdev.device import RefDevice
+from tg_conformance.refdev.emulated import MACHINE
 from tg_core import Device, Tensor, TinyJit
 from tg_core.device.queues import HCQCompiled
 

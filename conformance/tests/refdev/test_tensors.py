@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tg_conformance.refdev.device import RefAllocator
+from tg_conformance.refdev.memory import RefAllocator
 from tg_core import Device, GlobalCounters, Tensor, TinyJit, Variable, dtypes
 from tg_core.config import Context
 from tg_core.errors import DeviceError

@@ -21,7 +21,7 @@ from happens_before import order_of
 from recovering import recover_all
 from wait_report import COUNTS, PROPERTY, WaitReport
 
-from tg_conformance.refdev.device import MACHINE
+from tg_conformance.refdev.emulated import MACHINE
 from tg_conformance.suite.graphs import SIZE, Graphs
 from tg_conformance.suite.queues import batch_of
 from tg_core.errors import DeviceError

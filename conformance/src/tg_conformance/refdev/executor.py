@@ -15,8 +15,8 @@ from tg_conformance.refdev.packets import LENGTHS, READ, WRITE, Image, Opcode, j
 from tg_core.backend import AccessFault, DeviceError, EmulatedQueue, PacketFault, Rights, TGError
 
 if TYPE_CHECKING:
-    from tg_conformance.refdev.device import RefDevice
-    from tg_core.backend import AddressSpace, Machine, QueueDescription
+    from tg_conformance.refdev.driver import RefDriver
+    from tg_conformance.refdev.uapi import CreateQueue
 
 __all__ = ["RefExecutor"]
 
@@ -28,24 +28,25 @@ class RefExecutor(EmulatedQueue):
     """One queue.
 
     Args:
-        device: whose.
+        driver: of the user whose queue it is.
+        name: device and queue.
         kind: `COMPUTE` or `COPY`.
-        index: which of that kind.
-        memory: its ring and words.
+        asked: where its ring and words are.
+        doorbell: the word that the host stores how far it has written to.
     """
 
-    def __init__(self, device: RefDevice, kind: str, index: int, memory: QueueDescription) -> None:
-        self.name = f"{device.name} {kind}:{index}"
-        self.kind = kind
-        self.space: AddressSpace = device.space
-        self.machine: Machine = device.machine
-        self.races = device.machine.races
-        self.bits = device.SIGNAL_BITS
-        self.memory = memory
-        self.ring = memory.ring.opaque.address
-        self.ring_words = memory.ring.size
-        self.doorbell = memory.doorbell.opaque.host_bytes().cast("Q")
-        self.read_ptr = memory.read_ptr.opaque.address
+    def __init__(
+        self, driver: RefDriver, name: str, kind: str, asked: CreateQueue, doorbell: memoryview
+    ) -> None:
+        self.name, self.kind = name, kind
+        self.space = driver.space
+        self.races = driver.machine.races
+        self.interrupt = driver.interrupt
+        self.bits: int = asked.bits
+        self.ring: int = asked.ring
+        self.ring_words: int = asked.ring_words
+        self.read_ptr: int = asked.read_ptr
+        self.doorbell = doorbell
         self.read = self.pushed = 0
         self.indirect: tuple[int, int] | None = None
         """Address of the next packet of an INDIRECT, and where it ends."""
@@ -282,3 +283,4 @@ class RefExecutor(EmulatedQueue):
         self.races.access(self.name, f"store, packet {self.packets}", [(signal, 8, True)])
         self.races.release(self.name, signal, self._signed(value))
         self.space.set_word(address, 8, value & (1 << self.bits) - 1)
+        self.interrupt()

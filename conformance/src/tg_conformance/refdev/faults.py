@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tg_conformance.refdev import faults_driver, faults_encoder, faults_hardware
-from tg_conformance.refdev.device import RefAllocator, RefDevice
+from tg_conformance.refdev.device import RefDevice
 from tg_conformance.refdev.encoder import RefComputeQueue, RefQueue
 from tg_conformance.refdev.executor import RefExecutor
+from tg_conformance.refdev.interface import RefInterface
+from tg_conformance.refdev.memory import RefAllocator
 
 __all__ = ["FAULTS", "VARIABLE", "Fault", "plant", "plant_chosen"]
 
@@ -157,9 +159,9 @@ FAULTS = {
     ),
     "fault not reported": _driver(
         "the driver keeps a fault of the hardware to itself",
-        RefDevice,
-        "sleep",
-        faults_driver.silent_sleep,
+        RefInterface,
+        "fault",
+        faults_driver.no_fault,
     ),
     "use after free": _driver(
         "memory is released while work in flight uses it",

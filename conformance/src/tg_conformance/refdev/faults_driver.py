@@ -6,22 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tg_core.backend import Rights
+from tg_core.backend import BufferOptions
 
 if TYPE_CHECKING:
-    from tg_conformance.refdev.device import RefAllocator, RefDevice
-    from tg_core.backend import BufferOptions, HCQBuffer, QueueDescription
+    from tg_conformance.refdev.device import RefDevice
+    from tg_conformance.refdev.interface import RefInterface
+    from tg_conformance.refdev.memory import RefAllocator
+    from tg_core.backend import HCQBuffer, QueueDescription
 
 __all__ = [
     "at_the_base",
     "doorbell_of_another_queue",
+    "no_fault",
     "own_memory",
     "released_at_once",
     "remembered_address",
     "same_memory_again",
-    "silent_sleep",
 ]
 
 Method = Callable[..., Any]
@@ -39,11 +39,11 @@ def doorbell_of_another_queue(right: Method) -> Method:
     return wrong
 
 
-def silent_sleep(right: Method) -> Method:
-    """Look at no fault."""
+def no_fault(right: Method) -> Method:
+    """Find no fault."""
 
-    def wrong(self: RefDevice, seconds: float) -> bool:
-        return self.machine.advance()
+    def wrong(self: RefInterface) -> str | None:
+        return None
 
     return wrong
 
@@ -77,16 +77,16 @@ def same_memory_again(right: Method) -> Method:
 
 
 def own_memory(right: Method) -> Method:
-    """Map bytes that look like the peer's, once."""
+    """Give bytes that look like the peer's, once."""
 
     def wrong(self: RefAllocator, buffer: HCQBuffer) -> int:
-        if buffer.address == buffer.meta:
+        address: int = right(self, buffer)
+        if buffer.in_host:
             # Signals and rings: without them nothing would be seen of the rest.
-            address: int = right(self, buffer)
             return address
-        cells = np.frombuffer(bytes(buffer.host_bytes()), np.uint8).copy()
-        self.device.space.map(buffer.address, cells, Rights.BOTH, "memory of its own")
-        return buffer.address
+        own = self.create(buffer.nbytes, BufferOptions())
+        own.host_bytes()[:] = buffer.host_bytes()
+        return own.address
 
     return wrong
 
@@ -96,7 +96,7 @@ def remembered_address(right: Method) -> Method:
     known: dict[tuple[object, int], int] = {}
 
     def wrong(self: RefAllocator, opaque: HCQBuffer) -> int:
-        if opaque.base.owner is not self.device or opaque.meta == opaque.base.address:
+        if opaque.base.owner is not self.device or opaque.in_host:
             address: int = right(self, opaque)
             return address
         return known.setdefault((self, opaque.nbytes), right(self, opaque))

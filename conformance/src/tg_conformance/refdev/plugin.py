@@ -23,7 +23,8 @@ def tg_register(registry: Registry) -> None:
         priority=-1,
         description="software accelerator with queues, the worked example of a backend",
     )
-    registry.allocator("REF", "tg_conformance.refdev.device:RefAllocator")
+    registry.interface("REF", "SOFT", "tg_conformance.refdev.emulated:EmulatedRef")
+    registry.allocator("REF", "tg_conformance.refdev.memory:RefAllocator")
     registry.renderer("REF", "PYTHON", "tg_core.backend:InterpreterRenderer")
     registry.renderer("REF", "NATIVE", "tg_conformance.refdev.kernels:NativeRenderer")
     registry.queue("REF", "COMPUTE", "tg_conformance.refdev.encoder:RefComputeQueue")

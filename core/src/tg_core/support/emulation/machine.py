@@ -75,6 +75,8 @@ class Machine:
         """Called with each fault, once: emulated drivers raise interrupts."""
         self.lock = threading.RLock()
         """Held while anything emulated is looked at or changed."""
+        self.steps = 0
+        """Packets that were begun: while it grows, something moves."""
         self._stepping: int | None = None
         self.reseed(seed)
         _machines[:] = [known for known in _machines if known() is not None]
@@ -129,10 +131,7 @@ class Machine:
             return False
         queue = self._random.choice(able)
         for _ in range(self._random.randint(1, BURST)):
-            try:
-                queue.step()
-            except EmulationFault as fault:
-                self._stop(queue, fault)
+            self._step(queue)
             if not self._able(queue):
                 break
         return True
@@ -144,6 +143,13 @@ class Machine:
         except EmulationFault as fault:
             self._stop(queue, fault)
             return False
+
+    def _step(self, queue: EmulatedQueue) -> None:
+        self.steps += 1
+        try:
+            queue.step()
+        except EmulationFault as fault:
+            self._stop(queue, fault)
 
     def _stop(self, queue: EmulatedQueue, fault: EmulationFault) -> None:
         if queue.fault is None:
@@ -186,10 +192,7 @@ class Machine:
                 self.look()
                 if queue not in self.queues or not self._able(queue):
                     return False
-                try:
-                    queue.step()
-                except EmulationFault as fault:
-                    self._stop(queue, fault)
+                self._step(queue)
                 return True
             finally:
                 self._stepping = None
