@@ -12,6 +12,7 @@ from tg_core.codegen.optimize.analyze_kernel import analyze_kernel
 from tg_core.codegen.optimize.choose_amounts import choose_chunk, choose_copies, choose_lanes
 from tg_core.codegen.optimize.choose_vectors import choose_vectors
 from tg_core.config import Context
+from tg_core.dtype import DType, dtypes
 from tg_core.errors import CompileError
 from tg_core.renderer.api import Renderer
 from tg_core.uop.ops import AxisType, Ops, UOp
@@ -151,3 +152,15 @@ def test_a_separated_remainder_keeps_reductions_apart() -> None:
     )
     divided = apply_opts(sink, (Opt(OptKind.UPCAST, (0,), 3),))
     assert [n.op for n in divided.toposort()].count(Ops.REDUCE) == 2
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.int64])
+@pytest.mark.parametrize("rows", [60, 64, 1024])
+def test_lanes_and_copies_of_a_transposition_share_no_range(rows: int, dtype: DType) -> None:
+    i, j = loop(rows, 0), loop(1500, 1)
+    value = (load(param(1, rows * 1500, dtype), j * rows + i) * 2).cast(dtypes.float64)
+    sink = kernel(param(0, rows * 1500, dtypes.float64).index(i * 1500 + j).store(value).end(i, j))
+    opts = choose_opts(sink, _with_threads(SIMD))
+    moved = [o.axis for o in opts if o.kind in (OptKind.VECTOR, OptKind.UPCAST)]
+    assert len(moved) == len(set(moved))
+    apply_opts(sink, opts)

@@ -125,7 +125,9 @@ class _Chooser:
             for load in nest.loads:
                 if not stored or load.stride(stored[0]) in (0, 1):
                     continue
-                along = [r for r in nest.own if r is not stored[0] and load.stride(r) == 1]
+                # lanes along that range use whole lines already
+                taken = (stored[0], self.vectors.of_nest.get(nest.node))
+                along = [r for r in nest.own if r not in taken and load.stride(r) == 1]
                 if along:
                     self._copy(along[0], min(_LINE // load.node.dtype.itemsize, _MOST_ROWS))
                     break
