@@ -17,7 +17,7 @@ from tg_conformance.suite.test_level6_faults import check_ran
 from tg_core import dtypes
 from tg_core.device.queues import HCQBuffer
 from tg_core.errors import DeviceError
-from tg_core.hcq import link_queues
+from tg_core.hcq import LinkedSubmits, link_queues
 from tg_core.hcq.submits import Submits, address, schedule_submits, slots_of
 from tg_core.uop.ops import Ops, UOp
 
@@ -59,8 +59,12 @@ def check_works(device: str, when: str) -> None:
     assert np.array_equal(got, wanted), f"{device}: computes something else {when}"
 
 
-def hang(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the device a batch that waits for a signal nobody sends."""
+def hang(device: str, monkeypatch: pytest.MonkeyPatch) -> LinkedSubmits:
+    """Give the device a batch that waits for a signal nobody sends.
+
+    Returns:
+        The batch, with the memory of its commands.
+    """
 
     def endless(call: UOp, *options: Any) -> Submits:
         made = schedule_submits(call, *options)
@@ -75,7 +79,9 @@ def hang(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         with monkeypatch.context() as patch:
             patch.setattr(link_queues, "schedule_submits", endless)
-            link(batch_on(device)).run(buffers)
+            linked = link(batch_on(device))
+            linked.run(buffers)
+            return linked
     finally:
         link_queues._templates.clear()
 
@@ -168,11 +174,13 @@ def test_work_behind_a_hang_is_dropped(tg_device: str, monkeypatch: pytest.Monke
     values = numbers(8, SIZE)
     total, addend = filled(tg_device, values), filled(tg_device, np.ones(SIZE, np.int32))
     linked = link(batch_on(tg_device))
-    hang(tg_device, monkeypatch)
+    # with its memory given to the next batch, work that is not dropped might go on to its end
+    stuck = hang(tg_device, monkeypatch)
     linked.run([total, addend])
     with pytest.raises(DeviceError):
         opened(tg_device).synchronize(0.5)
     check_works(tg_device, "after dropping work")
+    assert stuck.devices, f"{tg_device}: the batch that hung has no device"
     got = total.numpy()
     assert np.array_equal(got, values), f"{tg_device}: work that was dropped was done: {got[:4]}"
 
