@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from tg_core.errors import ScheduleError
 from tg_core.schedule.graph_facts import is_state
@@ -22,6 +23,14 @@ from tg_core.schedule.indexing import (
 )
 from tg_core.schedule.views import strip_bitcast
 from tg_core.uop.ops import AxisType, GroupOp, KernelInfo, Ops, UOp
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_OPAQUE: Final = frozenset(
+    (Ops.CALL, Ops.CUSTOM_FUNCTION, Ops.INS, Ops.PROGRAM, Ops.LINEAR, Ops.GETADDR, Ops.BUFFER)
+)
+"""What may write without a STORE that names its target."""
 
 
 @dataclass
@@ -221,11 +230,40 @@ def _number_variables(body: UOp, first_slot: int) -> tuple[UOp, list[UOp]]:
     return body.substitute(renamed), found
 
 
-def call_kernel(call: UOp) -> Kernel:
-    """Return a hand-written kernel's call as a kernel: all its storage counts as written."""
+def call_kernel(call: UOp, returned: Collection[UOp]) -> Kernel:
+    """Return a hand-written kernel's call as a kernel.
+
+    Args:
+        call: the call.
+        returned: arguments whose state after the call something refers to. They count as written,
+            as does what the kernel stores to.
+    """
     states = [strip_bitcast(_storage_of(a)) for a in call.src[1:] if a.shape != ()]
     variables = [a for a in call.src[1:] if a.shape == ()]
-    return Kernel(call.src[0], states, variables, tuple(range(len(states))))
+    stored = _stored_slots(call.src[0])
+    storage = [slot for slot, argument in enumerate(call.src[1:]) if argument.shape != ()]
+    writes = tuple(
+        number
+        for number, (slot, state) in enumerate(zip(storage, states, strict=True))
+        if stored is None or slot in stored or state in returned or call.src[1 + slot] in returned
+    )
+    return Kernel(call.src[0], states, variables, writes)
+
+
+def _stored_slots(body: UOp) -> set[int] | None:
+    """Return the slots of the parameters that a kernel stores to; None where that is not told."""
+    found = set()
+    for node in body.toposort():
+        if node.op in _OPAQUE:
+            return None
+        if node.op is Ops.STORE:
+            target = node.src[0]
+            while target.op is Ops.INDEX or target.op in GroupOp.Movement:
+                target = target.src[0]
+            if target.op is not Ops.PARAM:
+                return None
+            found.add(target.arg.slot)
+    return found
 
 
 def _storage_of(argument: UOp) -> UOp:

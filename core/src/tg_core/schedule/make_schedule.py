@@ -10,6 +10,7 @@ from tg_core.schedule.choose_materialized import choose_materialized
 from tg_core.schedule.drop_dead_writes import drop_dead_writes
 from tg_core.schedule.graph_facts import collect_facts
 from tg_core.schedule.insert_temporaries import insert_temporaries
+from tg_core.schedule.lower_scatters import lower_scatters
 from tg_core.schedule.lower_store_to_kernel import call_kernel, lower_store_to_kernel
 from tg_core.schedule.order_kernels import Step, order_kernels
 from tg_core.schedule.plan_memory import plan_memory
@@ -31,6 +32,7 @@ def make_schedule(body: UOp, default_device: str | None) -> UOp:
     count = len(body.src)
     with recorded_section("schedule", f"{count} result{'s' * (count != 1)}") as section:
         root = run_pass("prepare-graph", "tensor", body, prepare_graph, body)
+        root = run_pass("lower-scatters", "tensor", root, lower_scatters, root)
         root = run_pass("drop-dead-writes", "tensor", root, drop_dead_writes, root)
         order = toposort((root,), enter_calls=False)
         device = _main_device(order, default_device)
@@ -60,9 +62,11 @@ def _main_device(order: Sequence[UOp], default: str | None) -> str | None:
 def _steps(root: UOp) -> tuple[list[Step], dict[UOp, list[int]]]:
     steps: list[Step] = []
     of_effect: dict[UOp, list[int]] = {}
-    for node in toposort((root,), enter_calls=False):
+    order = toposort((root,), enter_calls=False)
+    returned = _returned(order)
+    for node in order:
         if node.op is Ops.CALL:
-            new = _call_steps(node)
+            new = _call_steps(node, returned.get(node, set()))
         elif node.op is Ops.STORE:
             new = _store_steps(node)
         else:
@@ -72,13 +76,26 @@ def _steps(root: UOp) -> tuple[list[Step], dict[UOp, list[int]]]:
     return steps, of_effect
 
 
-def _call_steps(call: UOp) -> list[Step]:
+def _returned(order: Sequence[UOp]) -> dict[UOp, set[UOp]]:
+    """Return for each call the states that others see after it."""
+    found: dict[UOp, set[UOp]] = {}
+    for node in order:
+        if node.op is Ops.AFTER:
+            for effect in node.src[1:]:
+                if effect.op is Ops.CALL:
+                    found.setdefault(effect, set()).add(node.src[0])
+    return found
+
+
+def _call_steps(call: UOp, returned: set[UOp]) -> list[Step]:
     """Return the steps of a call: the kernel itself, or the schedule of a body of tensor
     operations.
     """
     if isinstance(call.src[0].arg, KernelInfo) or call.src[0].op is not Ops.SINK:
-        kernel = call_kernel(call)
-        return [Step(kernel, [], kernel.states, list(call.src[1 : 1 + len(kernel.states)]))]
+        kernel = call_kernel(call, returned)
+        onto = [state for slot, state in enumerate(kernel.states) if slot in kernel.writes]
+        reads = [state for state in kernel.states if state not in onto]
+        return [Step(kernel, reads, onto, list(call.src[1 : 1 + len(kernel.states)]))]
     arguments = [a if not a.shape else state_of(a) for a in call.src[1:]]
     own: dict[UOp, UOp] = {}
     steps = []

@@ -8,10 +8,9 @@ from typing import TypeAlias
 
 from tg_core.dtype import dtypes
 from tg_core.errors import GradientError
-from tg_core.tensor.scatter_sums import scatter_sum
 from tg_core.tensor.shard_gradient import gradients_of_parts
 from tg_core.uop.mixin.reduce import accumulation_dtype
-from tg_core.uop.ops import Ops, UOp
+from tg_core.uop.ops import GroupOp, Ops, UOp
 
 Gradients: TypeAlias = tuple[UOp | None, ...]
 Rule: TypeAlias = Callable[[UOp, UOp], Gradients]
@@ -134,16 +133,34 @@ def _expand(node: UOp, grad: UOp) -> Gradients:
         for axis, (have, grown) in enumerate(zip(source, node.shape, strict=True))
         if have is not grown and have != grown
     )
-    rest, sums = [], []
-    for term in _terms(grad):
-        found = scatter_sum(node, term, axes)
-        sums += [] if found is None else [found]
-        rest += [term] if found is None else []
-    if rest:
-        together = _sum_of(rest) if sums else grad
-        wide = together.cast(accumulation_dtype(grad.dtype))
-        sums.append(wide._reduce(Ops.ADD, axes, True))
-    return _moved(node, _sum_of(sums).cast(grad.dtype))
+    return _moved(node, _summed(grad, axes).cast(grad.dtype))
+
+
+def _summed(grad: UOp, axes: tuple[int, ...]) -> UOp:
+    """Return the sum of a gradient along axes, in the dtype that sums have.
+
+    Large lookups are summed one by one, as each is a pass over its index then.
+    """
+    terms = _terms(grad)
+    lookups = [term for term in terms if _is_large_lookup(term)] if len(terms) > 1 else []
+    rest = [term for term in terms if term not in lookups]
+    parts = [*lookups, _sum_of(rest)] if lookups and rest else lookups or [grad]
+    wide = accumulation_dtype(grad.dtype)
+    return _sum_of([part.cast(wide)._reduce(Ops.ADD, axes, True) for part in parts])
+
+
+def _is_large_lookup(term: UOp) -> bool:
+    """Tell whether a term is WHERE(position == index, value, 0) of very many pairs."""
+    condition = term.src[0]
+    while condition.op in GroupOp.Movement:
+        condition = condition.src[0]
+    if term.op is not Ops.WHERE or condition.op is not Ops.CMPEQ:
+        return False
+    # a program that takes no gradient loads none of the scheduler
+    from tg_core.schedule.find_lookup import LEAST_PAIRS
+
+    sizes = [size for size in term.shape if isinstance(size, int)]
+    return len(sizes) == len(term.shape) and math.prod(sizes) >= LEAST_PAIRS
 
 
 def _sum_of(terms: list[UOp]) -> UOp:
@@ -214,7 +231,12 @@ def _reduce_axis(node: UOp, grad: UOp) -> Gradients:
 
 def _reduce_max(node: UOp, grad: UOp, axes: tuple[int, ...]) -> UOp:
     source = node.src[0]
-    chosen = source.eq(node.expand(source.shape))
+    best = node.expand(source.shape)
+    if source.op is Ops.WHERE and source.src[2].base.const_value == dtypes.min(source.dtype):
+        # the condition says what is there at all: where it fails, nothing takes part in a tie
+        chosen = source.src[0] & source.src[1].eq(best)
+    else:
+        chosen = source.eq(best)
     # counted in float32 at least: a half cannot hold the number of ties
     wide = accumulation_dtype(node.dtype)
     ties = chosen.cast(wide)._reduce(Ops.ADD, axes, True)

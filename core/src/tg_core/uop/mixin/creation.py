@@ -98,7 +98,9 @@ class CreationMixin(ReduceMixin):
         if dtypes.is_float(target) and any(isinstance(entry, float) for entry in (first, step)):
             wide = dtypes.float64 if target is dtypes.float64 else dtypes.float32
             steps = steps._as(wide)
-        values: Self = steps * step + first
+        # `0, 1, 2, ...` stays recognizable as positions
+        scaled = steps if step == 1 and not isinstance(step, float) else steps * step
+        values: Self = scaled if first == 0 and not isinstance(first, float) else scaled + first
         return values._as(target)
 
     @classmethod

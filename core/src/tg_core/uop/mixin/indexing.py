@@ -236,17 +236,21 @@ class IndexingMixin(CreationMixin):
         lead, tail = source.shape[:position], source.shape[position + 1 :]
         placed = value._put_shape((*lead, *shape, *tail)).reshape((*lead, prod(shape), *tail))
         size = source.shape[position]
-        # the number of the last write to each place, counted from 1
-        order = index._positions(0) + 1
-        hits = index._matches(size)
-        last = hits.where(order.unsqueeze(-1), 0)._reduce(Ops.MAX, (0,), False)
-        chosen = placed._pick(last - 1, position)
-        written = (last > 0).reshape((*(1,) * position, size, *(1,) * len(tail)))
+        last = index._matches(size)._last(index._positions(0).unsqueeze(-1), 0)
+        chosen = placed._pick(last, position)
+        written = (last >= 0).reshape((*(1,) * position, size, *(1,) * len(tail)))
         merged = written.where(chosen, source)
         rest = [axis for axis in range(self.ndim) if axis not in axes]
         order_of_axes = (*rest[:position], *axes, *rest[position:])
         unmerged = merged.reshape(tuple(self.shape[axis] for axis in order_of_axes))
         return unmerged.permute(tuple(order_of_axes.index(axis) for axis in range(self.ndim)))
+
+    def _last(self, order: Self, axis: int) -> Self:
+        """Return the greatest of `order` along an axis where self is True; negative where it
+        nowhere is.
+        """
+        none = self._const(dtypes.min(order.dtype), order.dtype)
+        return self.where(order, none)._reduce(Ops.MAX, (axis,), False)
 
     def _put_shape(self, shape: tuple[sint, ...]) -> Self:
         """Return a written value broadcast to the shape of the place.

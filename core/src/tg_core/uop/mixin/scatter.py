@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, ShapeError
+from tg_core.uop.mixin.reduce import accumulation_dtype
 from tg_core.uop.mixin.shape_utils import resolve_axis, shape_text
 from tg_core.uop.mixin.sorting import SortingMixin
 from tg_core.uop.opcodes import Ops
@@ -52,12 +53,12 @@ class ScatterMixin(SortingMixin):
             return self.scatter_reduce(dim, index, values, "sum" if reduce == "add" else "prod")
         axis, hits, values = self._scatter_parts("scatter", dim, index, src)
         count = hits.shape[-2]
-        order = self._counting(count, dtypes.int32).unsqueeze(-1) + 1
-        last = hits.where(order, 0)._reduce(Ops.MAX, (hits.ndim - 2,), False)
+        order = self._counting(count, dtypes.int32).unsqueeze(-1)
+        last = hits._last(order, hits.ndim - 2)
         chosen = values.unsqueeze(-2)._sum_where(
-            (last - 1)._matches(count), (*last.shape, count), last.ndim
+            last._matches(count), (*last.shape, count), last.ndim
         )
-        return self._overlay(axis, chosen, last > 0)
+        return self._overlay(axis, chosen, last >= 0)
 
     def scatter_reduce(
         self,
@@ -85,35 +86,33 @@ class ScatterMixin(SortingMixin):
                 f"scatter_reduce: reduce must be one of {', '.join(_REDUCTIONS)}, found {reduce!r}"
             )
         axis, hits, values = self._scatter_parts("scatter_reduce", dim, index, src)
-        number = hits._as(dtypes.int32)._reduce(Ops.ADD, (hits.ndim - 2,), False)
-        spread = values.unsqueeze(-1)
-        written, own = number > 0, self.transpose(axis, self.ndim - 1)
-        own = own._cut_to(number.shape)
+        along = hits.ndim - 2
+        own = self.transpose(axis, self.ndim - 1)._cut_to((*hits.shape[:along], hits.shape[-1]))
+        wide = accumulation_dtype(self.dtype) if dtypes.is_float(self.dtype) else self.dtype
+        spread, own = values._as(wide).unsqueeze(-1), own._as(wide)
+        # how many are written to a place need be counted only where self gives way to them
+        counted = reduce == "mean" or not include_self
+        number = hits._as(dtypes.int32)._reduce(Ops.ADD, (along,), False) if counted else None
         if reduce in ("sum", "mean"):
-            total = hits.where(spread, self._const(0, self.dtype))
-            result = total._reduce(Ops.ADD, (hits.ndim - 2,), False)
+            result = hits.where(spread, self._const(0, wide))._reduce(Ops.ADD, (along,), False)
             result = result + own if include_self else result
-            if reduce == "mean":
-                parts = (number + 1 if include_self else number).maximum(1)
-                integer = dtypes.is_int(self.dtype)
-                result = (
-                    result // parts._as(self.dtype) if integer else result / parts._as(self.dtype)
-                )
+            if reduce == "mean" and number is not None:
+                parts = (number + 1 if include_self else number).maximum(1)._as(wide)
+                result = result // parts if dtypes.is_int(wide) else result / parts
         elif reduce == "prod":
-            factors = hits.where(spread, self._const(1, self.dtype))
-            result = factors._reduce(Ops.MUL, (hits.ndim - 2,), False)
+            result = hits.where(spread, self._const(1, wide))._reduce(Ops.MUL, (along,), False)
             result = result * own if include_self else result
         else:
             result = _extreme(hits, spread, own, reduce == "amax", include_self)
-        return self._overlay(axis, result, written)
+        written = self._const(True)._broadcast_to(result.shape) if number is None else number > 0
+        return self._overlay(axis, result._as(self.dtype), written)
 
     def _filled(self, index: Self, value: Any) -> Self:
         return self._const(value, self.dtype)._broadcast_to(index.shape)
 
     def _scatter_parts(self, name: str, dim: int, index: Self, src: Any) -> tuple[int, Self, Self]:
-        """Return the axis, where index i hits place p as `(..., i, p)`, and the values `(....
-
-        I)`.
+        """Return the axis, where index i hits place p as `(..., i, p)`, and the values as
+        `(..., i)`.
         """
         axis = resolve_axis(name, dim, self.ndim)
         self._check_index(name, axis, index)
