@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tg_core import Tensor, dtypes, function, nn
+from tg_core import Tensor, Variable, dtypes, function, nn
 from tg_core.config import Context
 from tg_core.errors import DeviceError, DeviceMismatch, ShapeError
 from tg_core.uop.ops import Ops
@@ -391,3 +391,114 @@ def test_writes_through_views_reach_values_that_are_not_realized(axis: int | Non
     expected[2] = 9
     np.testing.assert_array_equal(whole.numpy(), expected)
     np.testing.assert_array_equal(part.numpy(), expected[1:5])
+
+
+VIEWS: dict[str, Step] = {
+    "flip": (lambda x: x.flip(0), lambda x: x[::-1]),
+    "regroup": (lambda x: x.reshape(4, 6), lambda x: x.reshape(4, 6)),
+    "flatten": (lambda x: x.reshape(24), lambda x: x.reshape(24)),
+    "transpose": (lambda x: x.T, lambda x: x.T),
+    "rows of a flip": (lambda x: x.flip(0)[1:4], lambda x: x[::-1][1:4]),
+    "step": (lambda x: x[::2], lambda x: x[::2]),
+    "step with a rest": (lambda x: x[1:][::2], lambda x: x[1:][::2]),
+    "split axis": (lambda x: x.reshape(2, 3, 4)[1, 1:], lambda x: x.reshape(2, 3, 4)[1, 1:]),
+}
+"""Views of (6, 4); the split carries over to some only."""
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("read_before", [False, True])
+def test_a_view_stays_a_view_where_the_split_does_not_carry_over(
+    name: str, axis: int | None, read_before: bool
+) -> None:
+    ours, theirs = VIEWS[name]
+    x, expected = Tensor(A).shard(THREE, axis).realize(), A.copy()
+    view, seen = ours(x), theirs(expected)
+    if read_before:
+        view.realize()
+        np.testing.assert_array_equal(view.numpy(), seen)
+    x.assign(x * 2)
+    expected *= 2
+    np.testing.assert_array_equal(view.numpy(), seen)
+    view.assign(view + 1)
+    seen += 1
+    view[1:] = 7
+    seen[1:] = 7
+    ours(x)[:1] = -1
+    theirs(expected)[:1] = -1
+    np.testing.assert_array_equal(x.numpy(), expected)
+    np.testing.assert_array_equal(view.numpy(), seen)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_views_and_writes_in_any_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    expected = [np.arange(24, dtype=np.int32).reshape(6, 4)]
+    devices = tuple(f"PYTHON:{number}" for number in range(int(rng.choice([2, 3, 5, 7]))))
+    axis = [0, 1, None][int(rng.integers(3))]
+    found = [Tensor(expected[0].copy()).shard(devices, axis).realize()]
+    for value in range(100, 110):
+        place = int(rng.integers(len(found)))
+        x, array = found[place], expected[place]
+        kind = int(rng.integers(6))
+        if kind == 0 and array.flags.c_contiguous and array.size == 24:
+            found.append(x.reshape(3, 8))
+            expected.append(array.reshape(3, 8))
+        elif kind == 1:
+            found.append(x.flip(0))
+            expected.append(array[::-1])
+        elif kind == 2:
+            found.append(x.T[1:])
+            expected.append(array.T[1:])
+        elif kind == 3:
+            x[1:] = value
+            array[1:] = value
+        elif kind == 4:
+            x += value
+            array += value
+        else:
+            np.testing.assert_array_equal(x.numpy(), array)
+    for x, array in zip(found, expected):
+        if array.size:
+            np.testing.assert_array_equal(x.numpy(), array)
+
+
+def test_bits_are_written_through_views_that_do_not_keep_the_split() -> None:
+    x, expected = Tensor(A).shard(THREE, 0).realize(), A.copy()
+    x.flip(0).bitcast(dtypes.uint32)[:2] = 0
+    expected[-2:] = 0
+    np.testing.assert_array_equal(x.numpy(), expected)
+    with pytest.raises(ShapeError, match="does not keep the split"):
+        x.reshape(4, 6).flip(0).bitcast(dtypes.uint8).assign(0)
+
+
+def test_a_split_tensor_can_be_put_whole_on_each_device() -> None:
+    whole = Tensor(A).shard(THREE, 0).shard(THREE).realize()
+    assert whole.uop.arg.axis is None
+    assert [part.shape for part in whole.uop.src] == [(6, 4)] * 3
+    np.testing.assert_array_equal(whole.numpy(), A)
+    like = Tensor(A).shard(THREE, 1).shard_like(whole).realize()
+    assert like.uop.arg.axis is None
+
+
+def test_what_cannot_be_split_is_said() -> None:
+    with pytest.raises(IndexError, match="axis 0 of a tensor without axes"):
+        Tensor(3.0).shard(TWO, 0)
+    rows = Variable("rows", 1, 6).bind(3)
+    with pytest.raises(ShapeError, match="axis 0 has a symbolic size, of rows"):
+        Tensor(A).realize()[:rows].shard(TWO, 0)
+    columns = Tensor(A).realize()[:rows].shard(TWO, 1)
+    np.testing.assert_array_equal(columns.sum(0).numpy(), A[:3].sum(0))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("count", [5, 7])
+def test_sums_over_more_devices_than_divide_the_value(way: str, count: int) -> None:
+    devices = tuple(f"PYTHON:{number}" for number in range(count))
+    array = RNG.integers(-9, 9, size=(11, 3)).astype(np.int32)
+    with Context(**WAYS[way]):
+        x = Tensor(array).shard(devices, 0)
+        for name in ("sum", "max", "min", "prod"):
+            expected = getattr(array, name)(0)
+            np.testing.assert_array_equal(getattr(x, name)(0).numpy(), expected)

@@ -47,10 +47,14 @@ def _rebase_parts(old: Sequence[UOp], new: Sequence[UOp]) -> None:
     """Let every live tensor over several devices whose parts are views of `old` show `new`."""
     changed = dict(zip(old, new))
     for tensor in live_tensors():
-        if tensor.uop.op is not Ops.MULTI:
-            continue
-        parts = [_rebased(part, changed) for part in tensor.uop.src]
-        tensor.uop = multi(parts, tensor.uop.arg.devices, tensor.uop.arg.axis)
+        chain = []
+        node = tensor.uop
+        while node.op in ALIASING:
+            chain.append(node)
+            node = node.src[0]
+        if node.op is Ops.MULTI:
+            parts = [_rebased(part, changed) for part in node.src]
+            tensor.uop = _relink(chain, multi(parts, node.arg.devices, node.arg.axis))
 
 
 def _rebased(node: UOp, changed: dict[UOp, UOp]) -> UOp:
@@ -162,9 +166,35 @@ def record_write(x: Tensor, value: Tensor) -> None:
     with live_lock:
         if isinstance(x.uop.device, tuple):
             expand_live_shards([x])
-            _record_parts(x, expanded(node))
+            if x.uop.op is not Ops.MULTI and _is_writable_view(x.uop):
+                _record_whole(x, node)
+            else:
+                x.uop = expanded(x.uop)
+                _record_parts(x, expanded(node))
         else:
             _record(x, node)
+
+
+def _record_whole(x: Tensor, value: UOp) -> None:
+    """Record a write of a value through a view that does not keep the split: the storage takes the
+    whole new value.
+
+    Raises:
+        ShapeError: the view is a bitcast to a dtype of another size.
+    """
+    from tg_core.tensor.gradient_rules import put_back
+
+    base = storage_base(x.uop)
+    if x.dtype.itemsize != base.dtype.itemsize:
+        raise ShapeError(
+            f"assign: {x.shape} {x.dtype.name} is a view of {base.dtype.name} that does not keep"
+            " the split over devices; assign to a clone of it"
+        )
+    target = _target(x.uop, base)
+    if value.dtype is not target.dtype:
+        value = UOp(Ops.BITCAST, (value,), target.dtype)
+    placed, written = put_back(base, target, value._broadcast_to(target.shape))
+    _record_parts(x._from_uop(base), expanded(written.where(placed, base)))
 
 
 def _record_parts(x: Tensor, value: UOp) -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, IndexingError
+from tg_core.tensor.shard_states import stored_base
+from tg_core.tensor.storage_methods import strided_base
 from tg_core.uop.mixin.index_parse import IndexEntry, has_advanced, parse_index
 from tg_core.uop.mixin.indexing import result_entries
 from tg_core.uop.ops import GroupOp, Ops
@@ -124,9 +126,11 @@ class InplaceMethods:
 
 def _has_storage(tensor: Tensor) -> bool:
     """Tell whether the tensor is storage, or a view of it, that a write can go to."""
+    if strided_base(tensor.uop) is not None:
+        return True
     node = tensor.uop
     while node.op in _SHARING:
         if node.op in (Ops.PAD, Ops.EXPAND):
             return False
         node = node.src[0]
-    return node.op in _STORAGE
+    return node.op in _STORAGE or (node.op is Ops.MULTI and stored_base(node) is not None)

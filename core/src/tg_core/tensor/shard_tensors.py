@@ -6,12 +6,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from tg_core.device import Device, new_buffer_uop
-from tg_core.errors import DeviceError, ShapeError
+from tg_core.errors import DeviceError, IndexingError, ShapeError
 from tg_core.schedule.shards import bounds_of, multi, part_of, split_sizes
 from tg_core.schedule.storage_view import greatest_numel, storage_view
 from tg_core.tensor.shard_states import expanded, note_shards
 from tg_core.uop.mixin.shape_utils import resolve_axis
-from tg_core.uop.ops import UOp
+from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,10 @@ __all__ = ["empty_over", "shard", "shard_like"]
 def shard(x: Tensor, devices: tuple[str, ...], axis: int | None = None) -> Tensor:
     """Return a tensor over several devices; see the method."""
     names = _checked_devices(devices)
+    if axis is not None and not x.ndim:
+        raise IndexingError(f"shard: axis {axis} of a tensor without axes")
     place = None if axis is None else resolve_axis("shard", axis, x.ndim)
-    if place is None and x.uop.device == names:
+    if place is None and x.uop.device == names and expanded(x.uop).arg.axis is None:
         return x
     if len(names) == 1:
         return x.to(names[0])
@@ -34,7 +36,8 @@ def shard(x: Tensor, devices: tuple[str, ...], axis: int | None = None) -> Tenso
         return _sharded(x, names, None, ())
     size = x.shape[place]
     if not isinstance(size, int):
-        raise ShapeError(f"shard: axis {place} has the symbolic size {size}")
+        of = ", ".join(node.arg.name for node in size.toposort() if node.op is Ops.PARAM)
+        raise ShapeError(f"shard: axis {place} has a symbolic size, of {of}; split another one")
     return _sharded(x, names, place, (0, *accumulate(split_sizes(size, len(names)))))
 
 

@@ -43,7 +43,7 @@ def is_realized(node: UOp) -> bool:
     """Tell whether a node is, through views, an allocated buffer with no pending writes."""
     base = storage_base(node)
     if base.op is Ops.MULTI:
-        return base is node and all(is_realized(p) or is_virtual(p) for p in node.src)
+        return all(is_realized(p) or is_virtual(p) for p in base.src)
     return base.op is Ops.BUFFER and base.arg.slot >= 0
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
+from tg_core.tensor.shard_states import stored_base
 from tg_core.uop.mixin.shape_utils import shape_text
 from tg_core.uop.ops import GroupOp, Ops
 
@@ -163,5 +164,8 @@ def strided_base(view: UOp) -> UOp | None:
             padded = True
         above = (*above[-1:], view)
         view = view.src[0]
-    is_storage = view.op in (Ops.BUFFER, Ops.AFTER, Ops.PARAM)
-    return view if padded and is_storage else None
+    if not padded:
+        return None
+    if view.op is Ops.MULTI:
+        return stored_base(view)
+    return view if view.op in (Ops.BUFFER, Ops.AFTER, Ops.PARAM) else None
