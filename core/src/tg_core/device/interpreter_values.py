@@ -15,9 +15,9 @@ from tg_core.dtype import dtypes, to_numpy
 from tg_core.support.floats import (
     NARROW_FLOATS,
     decode,
-    encode,
     integer_to_float,
     round_narrow,
+    to_codes,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def is_narrow(dtype: DType) -> bool:
 def to_memory(values: Array, dtype: DType) -> Array:
     """Return values as memory holds them."""
     if is_narrow(dtype):
-        return encode(values, dtype.name)
+        return to_codes(np.ascontiguousarray(values), dtype.name)
     return values.astype(memory_type(dtype), copy=False)
 
 

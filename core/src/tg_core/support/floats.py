@@ -58,9 +58,13 @@ NARROW_FLOATS = frozenset(("bfloat16", *FP8_FORMATS))
 """Names of the dtypes this module encodes and decodes."""
 
 
+_QUIET, _NEGATIVE = 0x7FC00000, 0x80000000
+"""The bits of a float32: a quiet NaN, and the sign."""
+
+
 @cache
 def _fp8_values(name: str) -> NDArray[np.float32]:
-    """Return the value of each of the 256 codes."""
+    """Return the value of each of the 256 codes; the last bits of a NaN are its code."""
     layout = FP8_FORMATS[name]
     values = np.zeros(256, np.float32)
     for code in range(128):
@@ -70,10 +74,12 @@ def _fp8_values(name: str) -> NDArray[np.float32]:
             mantissa += 1 << layout.mantissa_bits
         value = np.ldexp(float(mantissa), max(exponent, 1) - layout.bias - layout.mantissa_bits)
         if code > layout.largest:
-            infinite = layout.has_infinity and code == layout.largest + 1
-            value = np.float64(np.inf if infinite else np.nan)
+            value = np.float64(np.inf)
         values[code] = value
         values[code | 0x80] = -value
+    bits = values.view(np.uint32)
+    for code in range(layout.largest + (2 if layout.has_infinity else 1), 128):
+        bits[code], bits[code | 0x80] = _QUIET | code, _NEGATIVE | _QUIET | code
     if layout.unsigned_zero:
         values[0x80] = np.nan
     return values
@@ -143,6 +149,29 @@ def encode(values: Array, name: str) -> Array:
     if name == "bfloat16":
         return _encode_bfloat16(np.asarray(values))
     return _encode_fp8(np.asarray(values), name)
+
+
+def to_codes(values: NDArray[np.float32], name: str) -> Array:
+    """Return the codes of values that a narrow format holds, as `decode` gives them: nothing is
+    rounded, infinities stay infinite, and a NaN keeps its code.
+
+    Args:
+        values: float32 of any shape; other NaNs become that of `encode`.
+        name: one of `NARROW_FLOATS`.
+    """
+    bits = values.view(np.uint32)
+    if name == "bfloat16":
+        upper = (bits >> 16).astype(np.uint16)
+        # a NaN that has all its bits below
+        lost = np.isnan(values) & (upper & np.uint16(0x7F) == 0)
+        return upper | np.where(lost, np.uint16(0x40), np.uint16(0))
+    layout, codes = FP8_FORMATS[name], _encode_fp8(values, name)
+    sign = (bits >> 31 << 7).astype(np.uint8)
+    if layout.has_infinity:
+        codes = np.where(np.isinf(values), np.uint8(layout.largest + 1) | sign, codes)
+    payload = (bits & 0x7F).astype(np.uint8)
+    own = np.isnan(values) & (payload > layout.largest + layout.has_infinity)
+    return np.where(own, payload | sign, codes)
 
 
 def decode(codes: Array, name: str) -> NDArray[np.float32]:

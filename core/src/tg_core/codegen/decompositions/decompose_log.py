@@ -1,5 +1,5 @@
-"""LOG2 times log(2) or log10(2), which is how the front end writes other logarithms: within 1 ulp over
-the whole range, subnormals included.
+"""LOG2 times log(2) or log10(2), which is how the front end writes other logarithms: within 1 ulp
+over the whole range, subnormals included.
 
 The roundings of the binary logarithm and of the product would cost 2 ulp. The exponent is
 multiplied by the constant in two parts instead, the first exactly, and the logarithm of the

@@ -53,6 +53,12 @@ class NarrowFormat:
     """The code of minus zero is the only NaN."""
 
     @property
+    def infinity(self) -> int | None:
+        """Code of infinity without sign, None where there is none."""
+        special = self.largest + 1
+        return None if self.unsigned_zero or self.nan == special else special
+
+    @property
     def sign_shift(self) -> int:
         """Position of the sign bit."""
         return self.unsigned.bits - 1
@@ -90,13 +96,9 @@ def decode(code: UOp, dtype: DType) -> UOp:
     if layout.bias != _FLOAT32_BIAS and not layout.unsigned_zero:
         special = less(lit(layout.largest, size), size)
         infinite = lit(_FLOAT32_INFINITY, size)
-        not_a_number = lit(0x7FC00000, size)
-        has_infinity = layout.nan != layout.largest + 1
-        chosen = (
-            choose(is_equal(size, layout.largest + 1), infinite, not_a_number)
-            if has_infinity
-            else not_a_number
-        )
+        chosen = lit(0x7FC00000, size)
+        if layout.infinity is not None:
+            chosen = choose(is_equal(size, layout.infinity), infinite, chosen)
         magnitude = choose(special, chosen, magnitude)
     signed = magnitude | shift_left(sign, 31)
     if layout.unsigned_zero:
