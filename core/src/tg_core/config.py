@@ -66,6 +66,9 @@ class ContextVar(Generic[T]):
             ConfigError: the text is not of that type.
         """
         kind = type(self.default)
+        if kind is int and not text.strip():
+            # `DEBUG= program`: set to nothing is not set
+            return self.default
         try:
             return kind(text.strip())
         except ValueError:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sample_plugins import installed, plugin
 
+from tg_core import __version__
 from tg_core.cli import main
 from tg_core.cli.commands import COMMANDS
 from tg_core.config import Context
@@ -96,3 +100,41 @@ def test_faults_of_our_own_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> No
     failing(monkeypatch, AssertionError("a bug"))
     with pytest.raises(AssertionError):
         main(["cache", "path"])
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tg_core", *arguments]
+    named = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=named)
+
+
+def test_settings_that_cannot_be_read_are_one_line() -> None:
+    done = run("cache", "path", DEBUG="abc")
+    assert done.returncode == 1
+    assert done.stderr == "tg: error: DEBUG: expected an integer, found 'abc'\n"
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"tg {__version__}\n"
+
+
+def test_closed_output_is_no_reason_to_fail() -> None:
+    code = "import sys; sys.stdout = None; from tg_core.cli import main; sys.exit(main(['env']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_folder_that_is_gone(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; os.rmdir(os.getcwd()); from tg_core.cli import main;"
+        " sys.exit(main(['cache', 'show']))"
+    )
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=gone
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -12,6 +12,7 @@ from tg_core.config import Context
 from tg_core.support.cache_folder import (
     cache_entries,
     cache_folder,
+    caches,
     clear_cache,
     folder_size,
     trim_cache,
@@ -71,6 +72,32 @@ def test_verify_finds_damage(tmp_path: Path) -> None:
         data[-1] ^= 1
         victim.write_bytes(data)
         assert verify_cache() == (2, [victim])
+
+
+def test_clear_leaves_folders_that_look_alike(folder: Path) -> None:
+    (folder / "empty").mkdir(parents=True)
+    (folder / "objects" / "ab").mkdir(parents=True)
+    (folder / "objects" / "ab" / ("c" * 38)).write_bytes(b"an object of git")
+    (folder / "link").symlink_to(folder / "objects")
+    (folder / "letters").mkdir()
+    (folder / "letters" / "ab").write_text("no folder")
+    assert list(caches()) == []
+    assert clear_cache() == (0, 0)
+    kept = sorted(path.name for path in folder.iterdir())
+    assert kept == ["empty", "letters", "link", "objects"]
+    assert (folder / "objects" / "ab" / ("c" * 38)).exists()
+
+
+def test_what_killed_writers_left_goes(folder: Path) -> None:
+    DiskCache("programs").put("a", b"12345")
+    (entry,) = cache_entries()
+    old, fresh = entry.parent / ".new-old", entry.parent / ".new-fresh"
+    for path in (old, fresh):
+        path.write_bytes(b"12")
+    os.utime(old, (1, 1))
+    assert trim_cache(1 << 20) == 0
+    assert sorted(entry.parent.iterdir()) == sorted((entry, fresh))
+    assert list(caches()) == [folder / "programs"]
 
 
 def test_nothing_to_do_for_a_user_without_home(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -70,3 +72,16 @@ def test_nothing_is_recorded_when_it_is_off(tmp_path: Path) -> None:
     with span("a", "kernel"):
         pass
     assert write_trace(str(tmp_path / "trace.json")) is None
+
+
+def test_trace_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    target = str(tmp_path / "missing" / "trace.json")
+    code = "from tg_core.support.trace import span\nwith span('a', 'kernel'): pass"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PROFILE": "1", "PROFILE_FILE": target},
+    )
+    assert done.stderr == f"PROFILE: cannot write {target}: No such file or directory\n"

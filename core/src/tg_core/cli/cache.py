@@ -39,16 +39,16 @@ def run_show(arguments: argparse.Namespace) -> int:
     """Run `tg cache show`."""
     from tg_core.config import CACHE_LIMIT_MB
     from tg_core.device.memory_pool import format_bytes
-    from tg_core.support.cache_folder import cache_folder, folder_size
+    from tg_core.support.cache_folder import cache_folder, caches, folder_size
 
     folder = cache_folder()
     if folder is None:
         print(NOWHERE)
         return 0
     print(f"{folder} (at most {CACHE_LIMIT_MB.value} MB)")
-    for child in sorted(folder.iterdir()) if folder.is_dir() else ():
-        files, nbytes = folder_size(child)
-        print(f"{child.name:<12} {files:6d} entries {format_bytes(nbytes):>10}")
+    for cache in caches():
+        files, nbytes = folder_size(cache)
+        print(f"{cache.name:<12} {files:6d} entries {format_bytes(nbytes):>10}")
     return 0
 
 

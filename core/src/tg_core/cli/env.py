@@ -91,14 +91,13 @@ def _version(package: str) -> str:
 
 
 def _caches() -> dict[str, dict[str, Any]]:
-    from tg_core.support.cache_folder import cache_folder, folder_size
+    from tg_core.support.cache_folder import cache_folder, caches, folder_size
 
     folder = cache_folder()
     if folder is None:
         return {}
-    parts = sorted(child for child in folder.iterdir() if child.is_dir()) if folder.is_dir() else []
     found = {}
-    for name, path in [("all", folder), *((part.name, part) for part in parts)]:
+    for name, path in [("all", folder), *((cache.name, cache) for cache in caches())]:
         entries, nbytes = folder_size(path)
         found[name] = {"path": str(path), "entries": entries, "bytes": nbytes}
     return found

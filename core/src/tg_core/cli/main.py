@@ -8,8 +8,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from tg_core import __version__
 from tg_core.cli.commands import COMMANDS
-from tg_core.config import DEBUG
 from tg_core.errors import TGError
 
 __all__ = ["main"]
@@ -38,10 +38,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (TGError, OSError) as error:
-        if DEBUG:
+        if _wants_traceback():
             traceback.print_exc()
         print(f"tg: error: {error}", file=sys.stderr)
         return 1
+
+
+def _wants_traceback() -> bool:
+    # a value that cannot be parsed is itself an error to report, at the import of the settings
+    from tg_core.errors import ConfigError
+
+    try:
+        from tg_core.config import DEBUG
+    except ConfigError:
+        return False
+    return bool(DEBUG)
 
 
 def _run(given: list[str]) -> int:
@@ -79,6 +90,7 @@ def _parser(help_wanted: bool) -> argparse.ArgumentParser:
         epilog=_plugin_help() if help_wanted else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"tg {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.load()(subparsers)

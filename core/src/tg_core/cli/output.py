@@ -23,7 +23,7 @@ def print_table(
         rows: the cells.
         wrap: whether the last column may wrap on a terminal.
     """
-    if not sys.stdout.isatty():
+    if not _on_terminal():
         print(title)
         print(plain_table(columns, rows))
         return
@@ -62,13 +62,18 @@ def print_lines(title: str, lines: Sequence[str]) -> None:
 @contextmanager
 def busy(what: str) -> Iterator[None]:
     """Show that something is going on, on a terminal; elsewhere do nothing."""
-    if not sys.stdout.isatty():
+    if not _on_terminal():
         yield
         return
     from rich.console import Console
 
     with Console().status(what):
         yield
+
+
+def _on_terminal() -> bool:
+    # a process whose output was closed has no stream at all
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _style(cell: str) -> str:

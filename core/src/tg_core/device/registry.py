@@ -155,7 +155,7 @@ class DeviceRegistry:
                 reasons.append(f"  {error}")
                 continue
             if record.name == INTERPRETER:
-                _warn_of_interpreter(reasons)
+                _warn_of_interpreter(reasons + self._failures())
             return record.name
         raise DeviceNotFound(
             "no usable device; install one, for example: pip install tg-cpu\n"
@@ -210,7 +210,7 @@ class DeviceRegistry:
 def _warn_of_interpreter(reasons: list[str]) -> None:
     why = "".join(f"\n{reason}" for reason in reasons)
     warnings.warn(
-        "no compiled device is installed: running on the interpreter PYTHON, which is slow "
+        "no compiled device can be used: running on the interpreter PYTHON, which is slow "
         f"(pip install tg-cpu){why}",
         stacklevel=4,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tg_core.support.disk_cache import cache_location, is_whole
+from tg_core.support.disk_cache import NAME_DIGITS, TEMPORARY, cache_location, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,11 +16,16 @@ if TYPE_CHECKING:
 __all__ = [
     "cache_entries",
     "cache_folder",
+    "caches",
     "clear_cache",
     "folder_size",
     "trim_cache",
     "verify_cache",
 ]
+
+
+_LEFT_OVER = 3600.0
+"""Seconds after which an entry that is still being written belongs to a process that was killed."""
 
 
 def cache_folder() -> Path | None:
@@ -44,13 +50,9 @@ def folder_size(folder: Path) -> tuple[int, int]:
 
 def cache_entries() -> Iterator[Path]:
     """Yield the files of all caches below `cache_folder`."""
-    folder = cache_folder()
-    if folder is None or not folder.is_dir():
-        return
-    for child in sorted(folder.iterdir()):
-        if child.is_dir() and _is_cache(child):
-            for part in sorted(child.iterdir()):
-                yield from sorted(p for p in part.iterdir() if not p.name.startswith(".new-"))
+    for cache in caches():
+        for part in sorted(cache.iterdir()):
+            yield from sorted(p for p in part.iterdir() if not p.name.startswith(TEMPORARY))
 
 
 def verify_cache() -> tuple[int, list[Path]]:
@@ -78,6 +80,7 @@ def trim_cache(limit: int) -> int:
         except OSError:
             continue
         found.append((status.st_mtime_ns, status.st_size, path))
+    _remove_left_over()
     excess = sum(size for _, size, _ in found) - limit
     removed = 0
     for _, size, path in sorted(found):
@@ -89,31 +92,57 @@ def trim_cache(limit: int) -> int:
     return removed
 
 
+def _remove_left_over() -> None:
+    """Remove what processes were writing that were killed."""
+    oldest = time.time() - _LEFT_OVER
+    for cache in caches():
+        for path in cache.glob(f"*/{TEMPORARY}*"):
+            try:
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+            except OSError:
+                continue  # its process ended just now, after all
+
+
 def clear_cache() -> tuple[int, int]:
     """Remove every cache below `cache_folder`; returns how many files went, and their bytes.
-
-    Only folders that this project makes are removed, should the folder hold anything else.
 
     Raises:
         OSError: a folder cannot be removed.
     """
     files = 0
     nbytes = 0
-    folder = cache_folder()
-    if folder is None or not folder.is_dir():
-        return 0, 0
-    for child in sorted(folder.iterdir()):
-        if child.is_dir() and _is_cache(child):
-            count, size = folder_size(child)
-            shutil.rmtree(child)
-            files += count
-            nbytes += size
+    for cache in caches():
+        count, size = folder_size(cache)
+        shutil.rmtree(cache)
+        files += count
+        nbytes += size
     return files, nbytes
 
 
+def caches() -> Iterator[Path]:
+    """Yield the folders of caches below `cache_folder`: those with something in them, all of which
+    is laid out and named as `DiskCache` does, should `TG_CACHE_DIR` hold anything else.
+    """
+    folder = cache_folder()
+    if folder is not None and folder.is_dir():
+        yield from (child for child in sorted(folder.iterdir()) if _is_cache(child))
+
+
 def _is_cache(folder: Path) -> bool:
-    """Tell whether everything in a folder is laid out as `DiskCache` does."""
-    return all(
-        child.is_dir() and len(child.name) == 2 and set(child.name) <= set("0123456789abcdef")
-        for child in folder.iterdir()
-    )
+    try:
+        parts = [*folder.iterdir()] if folder.is_dir() and not folder.is_symlink() else []
+        return bool(parts) and all(
+            _is_hex(part.name, 2) and part.is_dir() and all(map(_is_entry, part.iterdir()))
+            for part in parts
+        )
+    except OSError:
+        return False  # what this user may not read is not this user's cache
+
+
+def _is_entry(path: Path) -> bool:
+    return path.name.startswith(TEMPORARY) or _is_hex(path.name, NAME_DIGITS - 2)
+
+
+def _is_hex(name: str, digits: int) -> bool:
+    return len(name) == digits and set(name) <= set("0123456789abcdef")

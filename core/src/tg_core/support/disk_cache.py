@@ -22,6 +22,10 @@ _MAGIC = b"tgc2"
 _DIGEST_BYTES = 32
 _START = len(_MAGIC) + _DIGEST_BYTES
 """Where the payload begins, after its digest."""
+NAME_DIGITS = 2 * _DIGEST_BYTES
+"""Length of the name of an entry, of which the first two are a folder."""
+TEMPORARY = ".new-"
+"""How the name of an entry begins that is being written."""
 _TRIM_EVERY = 16 << 20
 """Bytes a process stores between two looks at the size of the folder."""
 _warned: set[str] = set()
@@ -95,7 +99,7 @@ class DiskCache:
             os.makedirs(folder, mode=0o700, exist_ok=True)
             import tempfile
 
-            descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
+            descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=TEMPORARY)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_MAGIC + _digest(payload) + payload)
             os.replace(temporary, path)

@@ -71,7 +71,7 @@ def add_event(
         track: the row it is shown in, as the name of a device; that of the thread unless given.
     """
     if not _events:
-        atexit.register(write_trace)
+        atexit.register(_write_at_exit)
     row = threading.get_native_id()
     name_of_row = threading.current_thread().name
     if track is not None:
@@ -106,6 +106,13 @@ def write_trace(path: str | None = None) -> str | None:
     with open(target, "w", encoding="utf-8") as file:
         json.dump({"traceEvents": [*_names(), *_events], "displayTimeUnit": "ms"}, file)
     return target
+
+
+def _write_at_exit() -> None:
+    try:
+        write_trace()
+    except OSError as error:
+        print(f"PROFILE: cannot write {PROFILE_FILE.value}: {error.strerror}", file=sys.stderr)
 
 
 def _names() -> Iterator[dict[str, Any]]:
