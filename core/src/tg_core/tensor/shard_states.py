@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg_core.errors import DeviceError
-from tg_core.schedule.graph_facts import is_state
 from tg_core.tensor.registry import live_tensors
 from tg_core.tensor.states import ALIASING, storage_base
 from tg_core.uop.graph import toposort
@@ -76,6 +75,9 @@ def stored_base(node: UOp) -> UOp | None:
 
 
 def _is_stored(part: UOp) -> bool:
+    # most processes have one device
+    from tg_core.schedule.graph_facts import is_state
+
     return 0 in part.shape or is_state(storage_base(part))
 
 

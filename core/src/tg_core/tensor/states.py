@@ -6,10 +6,8 @@ newest state; tensors that were computed from an older state keep it.
 
 from __future__ import annotations
 
-from tg_core.device import new_buffer_uop
 from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError
-from tg_core.schedule.storage_view import greatest_numel, storage_view
 from tg_core.uop.ops import GroupOp, Ops, UOp
 
 CREATION_DEVICES = frozenset(("DISK", "NPY", "PYTHON"))
@@ -58,6 +56,10 @@ def pending_storage(value: UOp, device: str | None) -> UOp:
         raise DTypeError(
             f"storage: {value.dtype.name} has no width, cast it to a concrete dtype first"
         )
+    # importing tensors loads neither devices nor the scheduler
+    from tg_core.device import new_buffer_uop
+    from tg_core.schedule.storage_view import greatest_numel, storage_view
+
     while value.op is Ops.CONTIGUOUS:
         value = value.src[0]
     buffer = new_buffer_uop(device, greatest_numel(value.shape), value.dtype)
