@@ -59,7 +59,8 @@ def peers(name: str, most: int = 3) -> list[str]:
 
 def has_copies(name: str) -> bool:
     """Tell whether copies go through a queue."""
-    return "COPY_QUEUE" in {capability.name for capability in Device[name].capabilities}
+    declared = {capability.name for capability in Device[name].capabilities}
+    return bool(declared & {"COPY_QUEUE", "COMPUTE_COPIES"})
 
 
 def machine_of(name: str) -> Machine | None:

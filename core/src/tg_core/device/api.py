@@ -163,6 +163,7 @@ class Compiled:
     | `HOST_CALL` | `program_address`, `runner_address`, `Allocator.address` |
     | `QUEUES` | the `create_queue` and `pm_*` hooks, a registered COMPUTE queue |
     | `COPY_QUEUE` | the same for a COPY queue |
+    | `COMPUTE_COPIES` | the COMPUTE queue copies: by `copy`, where it has that, else by kernels |
     | `OVERLAPPING_LAUNCHES` | core chains launches that depend on each other |
     | `RECOVERY` | usable again after `DeviceError`: `synchronize` honours its time limit |
     | `TIMESTAMPS` | programs return device time when waited for |

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "STAGING",
     "QueueName",
+    "copy_queue_kind",
     "device_of",
     "has_queues",
     "is_host_memory",
@@ -68,7 +69,8 @@ def queue_of(call: UOp) -> QueueName | None:
     found = _copying_device(call)
     if found is None and is_staged(call):
         found = device_of(call.src[2])
-    return None if found is None else QueueName(found, "COPY", 0)
+    kind = None if found is None else copy_queue_kind(found)
+    return None if found is None or kind is None else QueueName(found, kind, 0)
 
 
 def is_staged(call: UOp) -> bool:
@@ -92,8 +94,16 @@ def _copying_device(call: UOp) -> str | None:
     return None
 
 
+def copy_queue_kind(device: str) -> str | None:
+    """Return the kind of queue that makes copies on a device, None if the host has to."""
+    capabilities = Device[device].capabilities
+    if Capability.COPY_QUEUE in capabilities:
+        return "COPY"
+    return "COMPUTE" if Capability.COMPUTE_COPIES in capabilities else None
+
+
 def _copies(name: str) -> bool:
-    return Capability.COPY_QUEUE in Device[name].capabilities
+    return copy_queue_kind(name) is not None
 
 
 def _with_queues(name: str) -> HCQCompiled | None:

@@ -11,10 +11,10 @@ from tg_core.device import Buffer
 from tg_core.dtype import dtypes
 from tg_core.errors import DeviceError
 from tg_core.hcq.batch import QUEUES
+from tg_core.hcq.enqueue import copy_queue_kind
 from tg_core.hcq.link_queues import link_submits
 from tg_core.hcq.run_queues import submitting
 from tg_core.hcq.staging import part_of, slot_bytes, staging_of
-from tg_core.plugins import Capability
 from tg_core.uop.ops import CallInfo, Ops, UOp
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class _Slots:
     """The staging memory of a device during one copy."""
 
     def __init__(self, device: HCQCompiled) -> None:
-        if Capability.COPY_QUEUE not in device.capabilities:
+        if copy_queue_kind(device.name) is None:
             raise DeviceError(
                 f"{device.name}: the host has no view of its memory, and it no queue for copies"
             )

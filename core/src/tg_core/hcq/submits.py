@@ -24,6 +24,7 @@ from tg_core.device import Device
 from tg_core.device.queues.encoder import placeholder
 from tg_core.dtype import dtypes
 from tg_core.hcq.arguments import parse_argument
+from tg_core.hcq.copy_kernels import copy_by_kernel
 from tg_core.hcq.dependencies import DependencyTracker, Range
 from tg_core.hcq.enqueue import QueueName, has_queues, queue_of
 from tg_core.hcq.queue_choice import QueueChoice
@@ -133,9 +134,10 @@ def _calls_of(linear: UOp, shared: Mapping[int, tuple[int, int]]) -> list[_Call]
     tracker: DependencyTracker[int] = DependencyTracker()
     found: list[_Call] = []
     chosen = QueueChoice()
-    for tag, (number, node) in enumerate(stage_copies(linear)):
-        taking = queue_of(node)
+    for tag, (number, whole) in enumerate(stage_copies(linear)):
+        taking = queue_of(whole)
         assert taking is not None
+        node = copy_by_kernel(whole, taking)
         arguments, written = _accesses(node)
         ranges = [_range_of(argument, shared) for argument in arguments]
         producers = tracker.access(ranges, written, tag)

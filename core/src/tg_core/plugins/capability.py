@@ -18,6 +18,7 @@ class Capability(enum.Enum):
     HOST_CALL = "a kernel is a native function of this process; runs in program order"
     QUEUES = "has hardware command queues for kernels"
     COPY_QUEUE = "has a hardware queue for copies"
+    COMPUTE_COPIES = "has none for copies, but its queue for kernels makes them, too"
     OVERLAPPING_LAUNCHES = "launches on one queue may overlap unless they are chained"
     RECOVERY = "usable again after a hang or a fault"
     TIMESTAMPS = "measures the time of each kernel on the device"

@@ -84,7 +84,10 @@ class HCQProgram:
 
     def __init__(self, device: HCQCompiled, name: str, info: ProgramInfo, image: bytes) -> None:
         self.device, self.name, self.info = device, name, info
-        self.image = Buffer(device.name, len(image), dtypes.uint8).copyin(image)
+        # what copies by kernels cannot bring the first of them to where the host has no view
+        visible = Capability.COPY_QUEUE not in device.capabilities
+        options = BufferOptions(host_access=visible)
+        self.image = Buffer(device.name, len(image), dtypes.uint8, options=options).copyin(image)
 
     def __call__(
         self,
