@@ -24,8 +24,6 @@ the parent's workers.
 
 from __future__ import annotations
 
-from string import Template
-
 WORKER_LIMIT = 1024
 """The largest number of workers (size of the table of thread handles)."""
 
@@ -47,8 +45,7 @@ Source: Linux `arch/x86/entry/syscalls/syscall_64.tbl`, `include/uapi/asm-generi
 _PAUSE = {"x86_64": "pause", "aarch64": "yield"}
 """Instruction that tells the core it is in a spin loop."""
 
-_TEXT = Template(
-    """
+_TEXT = """
 @lock = internal global i32 0, align 64
 @generation = internal global i32 0, align 64
 @sleepers = internal global i32 0, align 64
@@ -305,7 +302,7 @@ define void @tg_pool_reset(i32 %count) {
   ret void
 }
 """
-)
+"""With `$name` for what `pool_ir` fills in; no name begins with another."""
 
 
 def supported(architecture: str) -> bool:
@@ -326,13 +323,18 @@ def pool_ir(architecture: str) -> str:
     Returns:
         LLVM IR text.
     """
-    return _TEXT.substitute(
-        worker_limit=WORKER_LIMIT,
-        ones=", ".join(["i8 -1"] * 126),
-        futex=_SYSCALL_FUTEX[architecture],
-        pause=_PAUSE[architecture],
-        gate_open=GATE_OPEN,
-        gate_mask=GATE_OPEN - 1,
-        spins_worker=SPINS_WORKER,
-        spins_caller=SPINS_CALLER,
-    )
+    values = {
+        "worker_limit": WORKER_LIMIT,
+        "ones": ", ".join(["i8 -1"] * 126),
+        "futex": _SYSCALL_FUTEX[architecture],
+        "pause": _PAUSE[architecture],
+        "gate_open": GATE_OPEN,
+        "gate_mask": GATE_OPEN - 1,
+        "spins_worker": SPINS_WORKER,
+        "spins_caller": SPINS_CALLER,
+    }
+    text = _TEXT
+    for name, value in values.items():
+        # `string.Template` does this with regular expressions, which are slow to compile
+        text = text.replace(f"${name}", str(value))
+    return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tg_core.backend import (
@@ -59,7 +58,6 @@ def host_level() -> Level:
     return Level(16, 16, has_fma=fma, has_half=half)
 
 
-@dataclass(frozen=True, kw_only=True, init=False)
 class CPULLVMRenderer(LLVMRenderer):
     """Renders for the host or for an x86-64 level, and compiles with `llvmlite`.
 
@@ -69,9 +67,6 @@ class CPULLVMRenderer(LLVMRenderer):
     Raises:
         DeviceNotFound: the level is unknown, or the host cannot run it.
     """
-
-    cpu: str = field(default="")
-    """LLVM's name of the processor."""
 
     def __init__(self, arch: str = "") -> None:
         triple, cpu, features, _ = host()
@@ -86,7 +81,8 @@ class CPULLVMRenderer(LLVMRenderer):
         if level.has_half:
             floats.add(dtypes.float16)
         computed = frozenset((dtypes.bool, *dtypes.ints, *floats)) & LLVM_DTYPES
-        object.__setattr__(self, "cpu", cpu)
+        self.cpu = cpu
+        """LLVM's name of the processor, which the target is named after."""
         super().__init__(
             device_type="CPU",
             name="LLVM",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from tg_core.dtype import dtypes
@@ -25,6 +26,7 @@ CHUNK: Final = 160
 """Bytes that `hash` digests at a time: what one permutation of SHAKE128 takes in."""
 
 
+@cache
 def _rotations() -> dict[tuple[int, int], int]:
     """Return by how many bits each lane turns (FIPS 202, section 3.2.2)."""
     turns = {(0, 0): 0}
@@ -35,6 +37,7 @@ def _rotations() -> dict[tuple[int, int], int]:
     return turns
 
 
+@cache
 def _round_constants() -> list[int]:
     """Return what each round adds to lane (0, 0) (FIPS 202, section 3.2.5)."""
     bits, state = [], 1
@@ -49,8 +52,6 @@ def _round_constants() -> list[int]:
     ]
 
 
-_ROTATIONS: Final = _rotations()
-_ROUND_CONSTANTS: Final = _round_constants()
 Lanes = dict[tuple[int, int], Any]
 
 
@@ -138,13 +139,14 @@ def _rotate(lane: Any, amount: int) -> Any:
 
 def _permuted(state: Lanes) -> Lanes:
     """Return the state after the 24 rounds of Keccak-f[1600]."""
-    for constant in _ROUND_CONSTANTS:
+    rotations = _rotations()
+    for constant in _round_constants():
         parity = [
             state[x, 0] ^ state[x, 1] ^ state[x, 2] ^ state[x, 3] ^ state[x, 4] for x in range(5)
         ]
         mixed = [parity[(x - 1) % 5] ^ _rotate(parity[(x + 1) % 5], 1) for x in range(5)]
         moved = {
-            (y, (2 * x + 3 * y) % 5): _rotate(state[x, y] ^ mixed[x], _ROTATIONS[x, y])
+            (y, (2 * x + 3 * y) % 5): _rotate(state[x, y] ^ mixed[x], rotations[x, y])
             for x in range(5)
             for y in range(5)
         }
