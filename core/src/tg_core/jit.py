@@ -18,7 +18,7 @@ from tg_core.engine.replay import Replay
 from tg_core.errors import JitError
 from tg_core.jit_file import dump_captured, load_captured
 from tg_core.jit_inputs import CaptureSignature, Inputs, copy_of, placeholder
-from tg_core.jit_outside import OutsideMemory, Overlap
+from tg_core.jit_outside import OutsideMemory, Overlap, Stale
 from tg_core.jit_quick import QuickForm
 from tg_core.jit_rebound import Rebound, StateForm, find_rebound, is_pinned
 from tg_core.jit_results import Results
@@ -31,7 +31,7 @@ from tg_core.tensor.writes import CallWrites, bases_of
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
     from tg_core.device import Buffer
@@ -65,7 +65,7 @@ class Captured:
         self.names = [t.name for t in inputs.tensors]
         self.draws = draws
         kept = inputs.placeholders()
-        slots = {t.buffer: i for i, t in enumerate(inputs.tensors)}
+        slots = inputs.slots()
         self.outputs: list[RecycledStorage] = []
         if rebound:
             bound = [*rebound.outside, *(inputs.swapped[number] for number in rebound.numbers)]
@@ -85,13 +85,16 @@ class Captured:
                 "jit: the function ran no kernel; nothing it returns is computed from tensors"
             )
         self.pinned = inputs.pinned
-        used = {
-            node: buffer
-            for _, arguments_of in capture.entries
-            for node in arguments_of
-            if node not in slots and (buffer := buffer_of(node)) is not None
-        }
-        self.describe_replay([b for node, b in used.items() if node.arg.slot < first_new])
+        arguments_of_all = (node for _, used in capture.entries for node in used)
+        self.describe_replay(
+            {
+                node: buffer
+                for node in arguments_of_all
+                if (buffer := buffer_of(node)) is not None
+                and node not in slots
+                and node.arg.slot < first_new
+            }
+        )
         self.form: Form | None = self.form_of(inputs, *arguments)
 
     def form_of(self, inputs: Inputs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Form | None:
@@ -110,18 +113,19 @@ class Captured:
             return StateForm(form, self.rebound.outside, self.pinned)
         return form
 
-    def describe_replay(self, outside: Sequence[Buffer] = ()) -> None:
+    def describe_replay(self, outside: Mapping[UOp, Buffer] | None = None) -> None:
         """Note which variables a run takes, and what it uses and writes.
 
         Args:
-            outside: storage that others use, too.
+            outside: storage that others use, too, by BUFFER node.
         """
+        outside = outside or {}
         self.values = VariableValues(self.replay.variables(), self.draws)
         self.written, fixed = self.replay.written()
-        known = {id(buffer) for buffer in outside}
+        known = {id(buffer) for buffer in outside.values()}
         slots = [slot for slot in self.written if slot < len(self.names)]
         written = [buffer for buffer in fixed if id(buffer) in known]
-        self.memory = OutsideMemory(outside, written, slots, self.names)
+        self.memory = OutsideMemory(outside.values(), written, slots, self.names, outside.keys())
 
     def run(self, inputs: Inputs) -> Any:
         """Replay on new inputs and return the new result.
@@ -262,7 +266,7 @@ class TinyJit(Generic[P, R]):
                     try:
                         replayed: R = captured.run_on(*quick)
                         return replayed
-                    except Overlap:
+                    except (Overlap, Stale):
                         # told apart on the long way
                         pass
         return self._call((), *args, **kwargs)
@@ -287,6 +291,8 @@ class TinyJit(Generic[P, R]):
                 raise
             # rare: the capture does not know that a write shows elsewhere
             return self._plainly(first, args, kwargs)
+        except Stale:
+            return self._capture(first, args, kwargs, self._written)
 
     def _replay(self, captured: Captured, first: tuple[Any, ...], args: Any, kwargs: Any) -> R:
         if self.checks_left <= 0 and captured.form is not None:
@@ -295,6 +301,7 @@ class TinyJit(Generic[P, R]):
                 replayed: R = captured.run_on(*quick)
                 return replayed
         inputs, taken, named = Inputs.collect(args, captured.rebound.arguments(kwargs))
+        captured.rebound.check_apart(inputs)
         if len(inputs.tensors) == len(captured.names) and not is_pinned(
             inputs.buffers(), captured.pinned
         ):
@@ -335,17 +342,13 @@ class TinyJit(Generic[P, R]):
         blocks = {d: n - start.get(d, 0) for d, n in drawn.items() if n != start.get(d, 0)}
         draws = Draws(start, blocks)
         rebound = find_rebound(writes, inputs, first_new)
-        captured = Captured(
-            capture, inputs, (args, kwargs), result, draws, first_new, rebound or Rebound([], [])
-        )
         if rebound is not None:
-            self.captured = captured
-            self.calls += 1
-            Rebound.bind(
-                [inputs.originals[number] for number in rebound.numbers],
-                [inputs.swapped[number].uop for number in rebound.numbers],
+            self.captured = Captured(
+                capture, inputs, (args, kwargs), result, draws, first_new, rebound
             )
-        inputs.copy_back(captured.written)
+            self.calls += 1
+        inputs.bind_back()
+        inputs.copy_back(Replay.of(capture, inputs.slots()).written()[0])
         inputs.give_own_nodes_up()
         return result
 

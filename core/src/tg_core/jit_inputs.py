@@ -218,6 +218,21 @@ class Inputs:
         """Return what one of the originals is taken as: itself, or its parts on devices."""
         return [t for t, n in zip(self.tensors, self.numbers, strict=True) if n == number]
 
+    def slots(self) -> dict[UOp, int]:
+        """Return the number of each BUFFER node."""
+        return {t.buffer: number for number, t in enumerate(self.tensors)}
+
+    def bind_back(self) -> None:
+        """Let the tensors of the caller have the values that those given in their place got other
+        than by writes.
+        """
+        for number, (original, swapped) in enumerate(
+            zip(self.originals, self.swapped, strict=True)
+        ):
+            own = {t.buffer for t in self.of(number)}
+            if swapped is not original and own.isdisjoint(bases_of(swapped.uop)):
+                original.replace(swapped)
+
     def hand_back(self) -> None:
         """Let the tensors of the caller have the pending writes of those given in their place."""
         for original, swapped in zip(self.originals, self.swapped, strict=True):

@@ -4,22 +4,30 @@ of the program because of it.
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
 from tg_core.engine.capture import shared_memory
 from tg_core.errors import JitError
-from tg_core.tensor.writes import noted_storage
+from tg_core.tensor.registry import changes, live_tensors
+from tg_core.tensor.writes import bases_of, noted_storage, storage_under
+from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from tg_core.device import Buffer
+    from tg_core.tensor import Tensor
 
-__all__ = ["OutsideMemory", "Overlap"]
+__all__ = ["OutsideMemory", "Overlap", "Stale"]
 
 
 class Overlap(JitError):
     """Memory that a replay writes is used twice in a way that the capture knows nothing of."""
+
+
+class Stale(JitError):
+    """Tensors from outside show other storage than at capture."""
 
 
 class OutsideMemory:
@@ -30,6 +38,7 @@ class OutsideMemory:
         written: what of it is written.
         slots: numbers of the arguments that it writes.
         names: of the arguments.
+        nodes: the BUFFER nodes of what is used, to find the tensors that show it.
     """
 
     def __init__(
@@ -38,8 +47,11 @@ class OutsideMemory:
         written: Iterable[Buffer],
         slots: Iterable[int],
         names: Sequence[str],
+        nodes: Collection[UOp] = (),
     ) -> None:
         self.used, self.written = list(used), list(written)
+        self._tensors = _tensors_of(nodes)
+        self._changes = changes()
         self.slots = frozenset(slots)
         self._names = names
         self._used_roots = frozenset(id(b.root) for b in self.used)
@@ -57,7 +69,10 @@ class OutsideMemory:
 
         Raises:
             Overlap: an argument that is written is used in another way, too.
+            Stale: a tensor from outside shows other storage than at capture.
         """
+        if changes() != self._changes:
+            self._check_tensors()
         if noted_storage and not noted_storage.isdisjoint(self._used_roots):
             # most programs leave nothing pending
             from tg_core.tensor.outside import settle_writes
@@ -73,6 +88,17 @@ class OutsideMemory:
         else:
             keep_readers(self._written_roots)
 
+    def _check_tensors(self) -> None:
+        seen = changes()
+        for entry, storage in self._tensors:
+            tensor = entry()
+            if tensor is not None and _storage_of(tensor) != storage:
+                raise Stale(
+                    f"jit: a tensor of shape {tensor.shape} from outside was given other storage"
+                    " since the capture"
+                )
+        self._changes = seen
+
     def _check_apart(self, buffers: Sequence[Buffer]) -> None:
         for slot in self.slots:
             written = buffers[slot]
@@ -84,3 +110,17 @@ class OutsideMemory:
                 others = self.used if slot in self.slots else self.written
                 if any(map(buffer.overlaps, others)):
                     raise Overlap(str(shared_memory(self._names[slot], None)))
+
+
+def _tensors_of(nodes: Collection[UOp]) -> list[tuple[weakref.ref[Tensor], list[int]]]:
+    """Return the live tensors that show storage, each with the slots of all that it shows."""
+    if not nodes:
+        return []
+    slots = {node.arg.slot for node in nodes}
+    found = ((tensor, _storage_of(tensor)) for tensor in live_tensors())
+    return [(weakref.ref(t), shown) for t, shown in found if not slots.isdisjoint(shown)]
+
+
+def _storage_of(tensor: Tensor) -> list[int]:
+    storage = map(storage_under, bases_of(tensor.uop))
+    return [node.arg.slot for node in storage if node.op is Ops.BUFFER]

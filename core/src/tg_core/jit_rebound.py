@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg_core.errors import JitError
+from tg_core.jit_outside import Overlap
 from tg_core.tensor.registry import note_change
 from tg_core.tensor.states import is_realized
 from tg_core.tensor.tensor import Tensor
@@ -27,6 +28,12 @@ __all__ = ["OUTSIDE", "Rebound", "StateForm", "find_rebound", "is_pinned"]
 
 OUTSIDE = "tensors from outside"
 """Name under which tensors from outside are among the arguments."""
+
+
+_TWICE = (
+    "jit: an argument is a tensor to which the function also gives another value from outside of"
+    " its arguments; use it in one of both ways"
+)
 
 
 class Rebound:
@@ -50,6 +57,17 @@ class Rebound:
     def tensors(self, inputs: Inputs) -> list[Tensor]:
         """Return the tensors in a call."""
         return [*self.outside, *(inputs.originals[number] for number in self.numbers)]
+
+    def check_apart(self, inputs: Inputs) -> None:
+        """Look whether an argument is a tensor that gets another value from outside.
+
+        Raises:
+            Overlap: it is one.
+        """
+        known = set(map(id, self.outside))
+        given = inputs.originals[: len(inputs.originals) - len(self.outside)]
+        if any(id(tensor) in known for tensor in given):
+            raise Overlap(_TWICE)
 
     @staticmethod
     def bind(tensors: Sequence[Tensor], nodes: Sequence[UOp]) -> None:
@@ -80,6 +98,10 @@ class StateForm:
         found = self.form.match(args, kwargs)
         if found is None or not is_pinned(found[1], self.pinned):
             return None
+        arguments = len(found[0]) - len(self.outside)
+        if not set(found[0][:arguments]).isdisjoint(found[0][arguments:]):
+            # it may be the same tensor
+            return None
         return found
 
 
@@ -106,11 +128,11 @@ def find_rebound(writes: CallWrites, inputs: Inputs, first_new: int) -> Rebound 
         first_new: above the slots of storage that was there before the call.
 
     Returns:
-        None when tensors from before have storage now that they did not have: the call gave it to
-        them once, and replays must not do so again.
+        None when the call is none to be replayed: it gave storage to tensors that had none, or
+        other storage to a tensor that shared it.
 
     Raises:
-        JitError: a tensor that was rebound shares its storage with others.
+        JitError: a tensor that was rebound from outside is an argument, too.
     """
     older = writes.older()
     swapped = {id(tensor): number for number, tensor in enumerate(inputs.swapped)}
@@ -126,6 +148,9 @@ def find_rebound(writes: CallWrites, inputs: Inputs, first_new: int) -> Rebound 
             before.append(old)
     if not all(map(is_realized, before)):
         return None
+    given = {id(t) for t, s in zip(inputs.originals, inputs.swapped, strict=True) if t is not s}
+    if not given.isdisjoint(map(id, outside)):
+        raise JitError(_TWICE)
     settled = {*map(id, outside), *(id(inputs.swapped[number]) for number in numbers)}
     for tensor in older:
         new = any(base.arg.slot >= first_new for base in _storage(tensor.uop))
@@ -135,12 +160,9 @@ def find_rebound(writes: CallWrites, inputs: Inputs, first_new: int) -> Rebound 
     others.update(t.buffer for t in inputs.tensors)
     for number, old in enumerate(before):
         inputs.add(f"{OUTSIDE}[{number}]", Tensor._from_uop(old))
-        shared = any(base in others for base in _storage(old))
-        if shared or {t.buffer for t in inputs.of(len(inputs.originals) - 1)} != _storage(old):
-            raise JitError(
-                f"jit: the function gives a tensor of shape {old.shape} from outside another value"
-                " without writing to its storage, which other tensors show, too; use assign()"
-            )
+        known_bases = {t.buffer for t in inputs.of(len(inputs.originals) - 1)}
+        if known_bases != _storage(old) or not known_bases.isdisjoint(others):
+            return None
     return Rebound(outside, numbers)
 
 

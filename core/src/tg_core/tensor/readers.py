@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tg_core.device import buffer_of
 from tg_core.tensor.registry import changes, live_since, live_tensors, serial_mark
 from tg_core.tensor.states import is_realized
-from tg_core.tensor.writes import bases_of
+from tg_core.tensor.writes import bases_of, storage_under
 from tg_core.uop.graph import substitute_many, toposort
 from tg_core.uop.ops import Ops, UOp
 
@@ -83,8 +83,8 @@ def lazy_readers(memory: Collection[int]) -> list[Tensor]:
 
 
 def readers_among(tensors: Iterable[Tensor], memory: Collection[int]) -> list[Tensor]:
-    """Return those of some tensors that are computed and read some memory. A tensor with a pending
-    write is storage itself.
+    """Return those of some tensors that are computed and read some memory; those that are the
+    memory itself do not.
 
     Args:
         tensors: live ones.
@@ -94,13 +94,15 @@ def readers_among(tensors: Iterable[Tensor], memory: Collection[int]) -> list[Te
         t
         for t in tensors
         if not is_realized(t.uop)
-        and not _is_pending(t.uop)
+        and not _is_written(t.uop, memory)
         and any(True for _ in storage_in(storage_of(t.uop), memory))
     ]
 
 
-def _is_pending(node: UOp) -> bool:
-    return any(base.op is Ops.AFTER for base in bases_of(node))
+def _is_written(node: UOp, memory: Collection[int]) -> bool:
+    """Tell whether a value is some memory itself, with pending writes."""
+    pending = (storage_under(base) for base in bases_of(node) if base.op is Ops.AFTER)
+    return any(True for _ in storage_in(pending, memory))
 
 
 def storage_in(nodes: Iterable[UOp], memory: Collection[int]) -> Iterable[UOp]:
