@@ -57,7 +57,7 @@ def edited(folder: Path, edits: list[tuple[str, str]]) -> None:
 def test_code_is_that_of_the_generated_package() -> None:
     files = scaffold_files("acme")
     shown = [(path, text) for kind, path, text in BLOCKS if kind == "from"]
-    assert len(shown) == 4
+    assert len(shown) == 5
     for path, text in shown:
         assert text in files[path], text
 

@@ -28,13 +28,16 @@ TEMPLATES = {
     "device.py": "src/$package/device.py",
     "memory.py": "src/$package/memory.py",
     "renderer.py": "src/$package/renderer.py",
+    "uapi.py": "src/$package/uapi.py",
+    "interface.py": "src/$package/interface.py",
     "mock.py": "src/$package/mock.py",
+    "hardware.py": "src/$package/hardware.py",
     "expected.txt": "src/$package/conformance-xfail.txt",
     "test_device.py": "tests/test_device.py",
 }
 """Each template and the file it becomes."""
 
-QUEUE_ONLY = ("packets.py", "queue.py")
+QUEUE_ONLY = ("packets.py", "queue.py", "uapi.py", "interface.py", "hardware.py")
 """Templates that a backend without queues has no use for."""
 
 PLAIN = ("README.md", "plugin.py", "device.py", "memory.py", "mock.py", "test_device.py")
