@@ -96,13 +96,12 @@ def _distributions() -> Iterator[_Distribution]:
     seen: set[str] = set()
     for entry in dict.fromkeys(sys.path):
         try:
-            names = sorted(os.listdir(entry or "."))
+            # most names belong to modules, and every process does this
+            names = sorted([n for n in os.listdir(entry or ".") if n.endswith(_SUFFIXES)])
         except OSError:
             continue
         for name in names:
-            stem, suffix = os.path.splitext(name)
-            if suffix not in _SUFFIXES:
-                continue
+            stem = name.rpartition(".")[0]
             key = stem.partition("-")[0].lower().replace(".", "_")
             if key not in seen:
                 seen.add(key)
@@ -132,6 +131,9 @@ def _section(text: str, group: str) -> Iterator[tuple[str, str]]:
 def _name_and_version(distribution: _Distribution) -> tuple[str, str]:
     """Return what the header of the metadata says."""
     text = _read(distribution.folder, "METADATA") or _read(distribution.folder, "PKG-INFO") or ""
-    header = text.partition("\n\n")[0].splitlines()
-    fields = dict(line.split(": ", 1) for line in header if ": " in line and line[0] != " ")
-    return fields.get("Name", "unknown"), fields.get("Version", "")
+    header = "\n" + text.partition("\n\n")[0]
+    return _field(header, "Name") or "unknown", _field(header, "Version")
+
+
+def _field(header: str, name: str) -> str:
+    return header.partition(f"\n{name}: ")[2].partition("\n")[0]
