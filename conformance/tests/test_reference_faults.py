@@ -61,6 +61,8 @@ CAUGHT = {
     "freed memory given twice": (MEMORY, "buffers_do_not_overlap", "buffer 0 of 1 bytes"),
     "memory of the wrong device": (COPIES, "with_a_peer[there]", "from REF at 0 to REF:1 at 0"),
     "stale address": (REPLAY, INPUTS, "memory of run 1 of 12"),
+    "host memory cut": (COPIES, "with_the_host[there]", "leaves memory of the host"),
+    "host memory read-only": (COPIES, "with_the_host[there]", "memory of the host is not mapped"),
     "view at the base": (VIEWS, "views_are_written[1]", "write of 1 bytes at 1: 2 of 66 bytes"),
 }
 

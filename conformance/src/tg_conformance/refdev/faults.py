@@ -187,6 +187,18 @@ FAULTS = {
         "address_of",
         faults_driver.remembered_address,
     ),
+    "host memory cut": _driver(
+        "memory of the host is mapped without its last byte",
+        RefInterface,
+        "pin",
+        faults_driver.cut_by_a_byte,
+    ),
+    "host memory read-only": _driver(
+        "memory of the host is mapped for reading alone",
+        RefInterface,
+        "pin",
+        faults_driver.pinned_for_reading,
+    ),
     "view at the base": _driver(
         "views begin where their memory begins", RefAllocator, "offset", faults_driver.at_the_base
     ),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tg_conformance.refdev import uapi
 from tg_core.backend import BufferOptions
 
 if TYPE_CHECKING:
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "at_the_base",
+    "cut_by_a_byte",
     "doorbell_of_another_queue",
     "no_fault",
     "own_memory",
+    "pinned_for_reading",
     "released_at_once",
     "remembered_address",
     "same_memory_again",
@@ -110,5 +113,26 @@ def at_the_base(right: Method) -> Method:
     def wrong(self: RefAllocator, opaque: HCQBuffer, nbytes: int, offset: int) -> HCQBuffer:
         view: HCQBuffer = right(self, opaque, nbytes, 0)
         return view
+
+    return wrong
+
+
+def cut_by_a_byte(right: Method) -> Method:
+    """Leave the last byte out."""
+
+    def wrong(self: RefInterface, start: int, nbytes: int) -> tuple[int, int]:
+        found: tuple[int, int] = right(self, start, max(nbytes - 1, 1))
+        return found
+
+    return wrong
+
+
+def pinned_for_reading(right: Method) -> Method:
+    """Ask for one right alone."""
+
+    def wrong(self: RefInterface, start: int, nbytes: int) -> tuple[int, int]:
+        asked = uapi.Pin(start=start, nbytes=nbytes, rights=uapi.Rights.READ)
+        self._port.ioctl(self.fd, uapi.PIN, asked)
+        return asked.handle, asked.address
 
     return wrong
