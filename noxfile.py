@@ -21,8 +21,8 @@ PINS = {
     if "==" in line
 }
 JUDGES = (
-    "array_api", "divisions", "faults", "fuzz", "onnx_nodes", "orders", "proofs", "storage",
-    "torch_ops", "waits",
+    "accuracy", "array_api", "divisions", "faults", "fuzz", "onnx_nodes", "orders", "proofs",
+    "storage", "torch_ops", "waits",
 )  # fmt: skip
 """Sessions that write a report."""
 FULL = ("lint", "types", "contracts", "docs", "tests", *JUDGES, "conformance", "bench")
@@ -67,6 +67,14 @@ def tests(session: nox.Session) -> None:
     """Run the tests against installed packages."""
     install(session, *PACKAGES)
     session.run("pytest", *(session.posargs or ("-n", "2")))
+
+
+@nox.session
+def accuracy(session: nox.Session) -> None:
+    """Measure elementary functions over 15 million arguments each; writes `docs/numerics.md`."""
+    install(session, *PACKAGES)
+    session.env["ACCURACY_REPORT"] = os.environ.get("ACCURACY_REPORT", "reports/accuracy.json")
+    session.run("python", "core/tests/accuracy_table.py", *session.posargs)
 
 
 @nox.session

@@ -131,3 +131,31 @@ def test_bfloat16_is_stored_natively_and_computed_in_float32() -> None:
     got = apply(function, SIMD, dtypes.bfloat16, (codes, dtypes.bfloat16))
     exact = decode(codes, dtypes.bfloat16)
     assert np.array_equal(got, floats.encode(exact * exact, "bfloat16"))
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+@pytest.mark.parametrize("target", [LEAN_GRID, SIMD], ids=["lean", "simd"])
+def test_a_selection_moves_codes(dtype: DType, target: Any) -> None:
+    codes = all_codes(dtype)
+    others, chosen = codes[::-1].copy(), RNG.integers(0, 2, len(codes)).astype(np.uint8)
+
+    def function(a: UOp, b: UOp, c: UOp) -> UOp:
+        return UOp(Ops.WHERE, (UOp(Ops.CMPNE, (c, UOp.const(0, c.dtype))), a, b))
+
+    got = np.zeros(len(codes), codes.dtype)
+    sink = elementwise(function, len(codes), dtype, dtype, dtypes.uint8, output=dtype)
+    run(sink, target, got, codes, others, chosen)
+    np.testing.assert_array_equal(got, np.where(chosen, codes, others))
+
+
+def test_a_maximum_keeps_infinities() -> None:
+    codes = np.array([0x7C, 0xFC, 0xFC, 0x3C], np.uint8)
+    others = np.array([0x3C, 0xFC, 0x3C, 0x7C], np.uint8)
+
+    def function(a: UOp, b: UOp) -> UOp:
+        return UOp(Ops.MAX, (a, b))
+
+    got = np.zeros(4, np.uint8)
+    dtype = dtypes.fp8e5m2
+    run(elementwise(function, 4, dtype, dtype, output=dtype), LEAN_GRID, got, codes, others)
+    assert list(got) == [0x7C, 0xFC, 0x3C, 0x7C]
