@@ -45,6 +45,12 @@ SIZES = [
     (5, 900, 14),
     (1, 200, 1100),
     (3, 77, 513),
+    (7, 96, 260),
+    (8, 513, 300),
+    (11, 131, 263),
+    (12, 200, 333),
+    (16, 130, 1100),
+    (65, 390, 97),
 ]
 
 
@@ -76,13 +82,24 @@ def test_halves_accumulate_in_float32() -> None:
     check(got, a.astype(np.float64) @ b.astype(np.float64), 100, "half")
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.int64])
-def test_other_dtypes_are_exact_on_small_integers(dtype: type[np.generic]) -> None:
+EXACT = [np.float64, np.float16, np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64]
+
+
+@pytest.mark.parametrize("rows", [4, 8, 37])
+@pytest.mark.parametrize("layout", ["nn", "nt", "tn"])
+@pytest.mark.parametrize("dtype", EXACT)
+def test_other_dtypes_are_exact_on_small_integers(
+    dtype: type[np.generic], layout: str, rows: int
+) -> None:
     random = np.random.default_rng(5)
-    a = random.integers(-9, 9, (37, 80)).astype(dtype)
-    b = random.integers(-9, 9, (80, 41)).astype(dtype)
-    got = (on_cpu(a) @ on_cpu(b)).numpy()
-    assert (got == a @ b).all(), f"{dtype.__name__}: not exact"
+    # sums stay below 2048, which halves hold
+    a = random.integers(0, 5, (rows, 81)).astype(dtype)
+    b = random.integers(0, 5, (81, 301)).astype(dtype)
+    left = on_cpu(a.T.copy()).transpose(0, 1) if layout[0] == "t" else on_cpu(a)
+    right = on_cpu(b.T.copy()).transpose(0, 1) if layout[1] == "t" else on_cpu(b)
+    want = a.astype(np.int64) @ b.astype(np.int64)
+    got = left.matmul(right, dtype=left.dtype).numpy()
+    assert (got == want.astype(dtype)).all(), f"{dtype.__name__}: not exact"
 
 
 def convolved(x: Array, w: Array, stride: int, padding: int) -> npt.NDArray[np.float64]:
@@ -145,12 +162,14 @@ def test_arrays_meet_their_transposes(size: int) -> None:
 
 def test_bits_do_not_depend_on_the_number_of_threads() -> None:
     a, b = on_cpu(uniform((100, 700))), on_cpu(uniform((700, 150), 4))
+    c = on_cpu(uniform((700, 700), 7))
     x, w = on_cpu(uniform((2, 16, 28, 28))), on_cpu(uniform((32, 16, 3, 3), 4))
     before, found = pool().threads, []
     try:
         for threads in (1, 2, 5):
             pool().set_threads(threads)
             values = [a @ b, (a @ b).relu() + 1, x.conv2d(w, padding=1), x.conv2d(w, stride=2)]
+            values += [a[:few] @ right for few in (1, 6, 8, 64) for right in (c, c.transpose(0, 1))]
             found.append([value.numpy().tobytes() for value in values])
     finally:
         pool().set_threads(before)

@@ -9,7 +9,8 @@ kernel with the results of a chunk of columns in scratch memory of the thread (L
     store what the kernel makes of c
 
 Long pieces of few rows are read in order, where a loop over all rows for a few columns would touch
-one or two cache lines of each. A few output rows that share the loads are copies.
+one or two cache lines of each. Output rows that share the loads are copies, a few at a time: others
+read the pieces again, out of the first cache.
 """
 
 from __future__ import annotations
@@ -42,11 +43,19 @@ _FAR: Final = 1 << 10
 """Bytes between rows from which this pays."""
 _FEWEST_COLUMNS: Final = 64
 _MOST_COLUMNS: Final = 1 << 11
-"""Columns of a chunk: its results stay in the first cache."""
+"""Columns of a chunk, so that its results stay in the first cache."""
+_FEW_COLUMNS: Final = 1 << 9
+"""The same of many output rows."""
 _LEAST_WORK: Final = 1 << 15
-_MOST_SHARED: Final = 3
-"""Output rows that are computed at once; more are worth packing."""
+_MOST_SHARED: Final = 16
+"""Output rows that share the loads; more are worth packing."""
+_COPIES: Final = (4, 3, 5, 2, 7)
+"""Output rows that are computed at once."""
+_FEW_COPIES: Final = 3
+"""Up to this many output rows are all computed at once."""
 _CHUNKS: Final = 8
+_LONG_PIECE: Final = 1 << 10
+"""Columns of a row from which reading fewer takes longer for each; still two cores share them."""
 _AT_ONCE: Final = (8, 7, 6, 5, 4, 3)
 """Rows that are read side by side; few enough for the prefetchers."""
 
@@ -60,11 +69,13 @@ class Rows:
     column: UOp
     """The output loop along which the loads are contiguous."""
     shared: tuple[UOp, ...]
-    """Output loops along which a contiguous load does not change, computed at once."""
+    """Output loops along which a contiguous load does not change."""
     outer: tuple[UOp, ...]
     """The other output loops of the reduction."""
     rest: tuple[UOp, ...]
     """Output loops that the reduction does not change with."""
+    copies: int
+    """How many values of the last shared loop are computed at once; of the others, all are."""
     at_once: int
     columns: int
     """Columns of one chunk."""
@@ -114,7 +125,8 @@ def plan_rows(sink: UOp, renderer: Renderer) -> Rows | None:
     if not far or not at_once or known_size(column) < _FEWEST_COLUMNS:
         return None
     fixed = tuple(r for r in own if not any(r in load.ranges for load in far))
-    if math.prod(known_size(r) for r in fixed) > _MOST_SHARED:
+    copies = _copies(fixed)
+    if not copies:
         return None
     work = math.prod(known_size(r) for r in (*own, *reduced))
     if work < _LEAST_WORK or reduction.dtype not in renderer.native_dtypes:
@@ -122,9 +134,23 @@ def plan_rows(sink: UOp, renderer: Renderer) -> Rows | None:
     outer = tuple(r for r in own if r is not column and r not in fixed)
     rest = tuple(r for r in loops if r not in reduction.ranges)
     size, unit = known_size(column), 2 * renderer.vector_bytes // reduction.dtype.itemsize
-    parts = max(math.ceil(size / _MOST_COLUMNS), min(_CHUNKS, work // _LEAST_WORK))
+    most = max(_MOST_COLUMNS // math.prod(known_size(r) for r in fixed), _FEW_COLUMNS)
+    wanted = min(_CHUNKS, work // _LEAST_WORK, max(size // _LONG_PIECE, 2))
+    parts = max(math.ceil(size / most), wanted, 1)
     columns = min(max(math.ceil(size / parts / unit) * unit, unit), size)
-    return Rows(end, reduction, column, fixed, outer, rest, at_once, columns)
+    return Rows(end, reduction, column, fixed, outer, rest, copies, at_once, columns)
+
+
+def _copies(shared: tuple[UOp, ...]) -> int:
+    """Return how many values of the last shared loop are computed at once, 0 where another way is
+    better.
+    """
+    count = math.prod(known_size(r) for r in shared)
+    if count <= _FEW_COPIES:
+        return known_size(shared[-1]) if shared else 1
+    if count > _MOST_SHARED or len(shared) > 1:
+        return 0
+    return next((n for n in _COPIES if count % n == 0), 0)
 
 
 class _Accumulator:
@@ -153,16 +179,24 @@ class _Accumulator:
         """Return the column's number in the kernel."""
         return column if self.grid is None else self.grid * self.plan.columns + column
 
-    def cell(self, copies: dict[UOp, UOp], column: UOp) -> UOp:
+    def cell(self, rows: dict[UOp, UOp], column: UOp) -> UOp:
         """Return the position of a result in scratch memory."""
         first = UOp.const(0)
-        for rng, copy in copies.items():
-            first = first * known_size(rng) + copy
+        for rng, row in rows.items():
+            first = first * known_size(rng) + row
         return first * self.plan.columns + column
 
-    def copies(self, kind: AxisType) -> dict[UOp, UOp]:
-        """Return new loops over the output rows that share loads."""
-        return {r: self.loop(r.src[0], kind) for r in self.plan.shared}
+    def shared(self) -> tuple[dict[UOp, UOp], list[UOp]]:
+        """Return the values of the loops over output rows that share loads, and their new loops."""
+        values = {r: self.loop(r.src[0], AxisType.UPCAST) for r in self.plan.shared}
+        loops = list(values.values())
+        if self.plan.shared and known_size(self.plan.shared[-1]) != self.plan.copies:
+            last, copies = self.plan.shared[-1], self.plan.copies
+            some = self.loop(known_size(last) // copies)
+            loops[-1] = self.loop(copies, AxisType.UPCAST)
+            values[last] = some * copies + loops[-1]
+            loops.insert(0, some)
+        return values, loops
 
     def build(self, sink: UOp, lanes: int) -> UOp:
         """Return the kernel with its results in scratch memory until all rows are reduced."""
@@ -179,19 +213,19 @@ class _Accumulator:
         few = self.loop(known_size(row) // plan.at_once)
         step = self.loop(plan.at_once, AxisType.UNROLL)
         column = self.loop(self.extent)
-        copies = self.copies(AxisType.UPCAST)
-        values = {**outer, **around, **copies}
+        shared, shared_loops = self.shared()
+        values = {**outer, **around, **shared}
         values.update({row: few * plan.at_once + step, plan.column: self.place(column)})
         some = UOp(Ops.REDUCE, (substitute_open(plan.reduction.src[0], values), step), op)
-        target = self.cell(copies, column)
+        target = self.cell(shared, column)
         # ordered after the loops, so that no round reads before the one that precedes it
         running = scratch.after(cleared, *around.values(), few)
         total = UOp(op, (running.index(target).load(), some))
         stored = scratch.index(target).store(total)
-        done = stored.end(*around.values(), few, *copies.values(), column)
+        done = stored.end(*around.values(), few, *shared_loops, column)
 
         last = self.loop(self.extent)
-        rows = self.copies(AxisType.LOOP)
+        rows = {r: self.loop(r.src[0]) for r in plan.shared}
         result = scratch.after(done).index(self.cell(rows, last)).load()
 
         def visit(node: UOp, src: tuple[UOp, ...]) -> UOp:

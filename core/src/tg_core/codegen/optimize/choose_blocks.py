@@ -21,6 +21,8 @@ _LOAD: Final = 0.5
 """Of the cycles that loads take, what is not hidden behind arithmetic."""
 _COPY: Final = 1.2
 """Cycles to pack an element alone."""
+_PIECE: Final = 16
+"""Cycles to begin reading a piece of a row somewhere else."""
 _RELOAD: Final = 0.5
 """Cycles per element and block of the reduction to update the block of results."""
 _CORES: Final = 8
@@ -49,6 +51,8 @@ class Shape:
     """Neighbouring rows that packing moves at once; 0 where rows are not packed."""
     column_group: int
     """Neighbouring columns that packing moves at once."""
+    in_pieces: bool = False
+    """Whether columns lie next to each other, so that a chunk reads a piece of each row."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,7 @@ def choose_blocks(shape: Shape, unit: int, divided: int, scratch: int) -> Blocks
             chunks = (math.ceil(shape.rows / rows), math.ceil(shape.columns / columns))
             packed = chunks[1] * shape.rows * _packing(shape.row_group)
             packed += chunks[0] * shape.columns * _packing(shape.column_group)
+            packed += math.prod(chunks) * _PIECE if shape.in_pieces else 0
             cost = shape.batch * (arithmetic + packed * shape.depth)
             blocks = Blocks(height, width, rows, columns, depth, cost)
             if blocks.scratch(shape.itemsize) > scratch:

@@ -265,8 +265,7 @@ class _Chooser:
             unit = self._unit(rng)
             if unit == 0:
                 continue
-            if self.staged is not None and rng in self.lanes and size < 8 * unit:
-                # too few columns to divide among threads
+            if self._is_short(rng, size, unit):
                 continue
             if size <= 4 and unit == 1 and rng is not nest.own[-1]:
                 self.chunks[rng] = 1
@@ -276,6 +275,15 @@ class _Chooser:
             if chunk < size:
                 self.chunks[rng] = chunk
             return
+
+    def _is_short(self, rng: UOp, size: int, unit: int) -> bool:
+        """Tell whether a range has too few tiles to be divided among threads, while another has
+        more.
+        """
+        if self.staged is not None:
+            return rng in self.lanes and size < _LEAST_TILES * unit
+        others = [r for r in self.copies if r is not rng and greatest_size(r) > size]
+        return rng in self.copies and bool(others) and size < _LEAST_TILES * unit
 
     def _unit(self, rng: UOp) -> int:
         """Return what a chunk should be a multiple of, 0 when the range is used up by lanes or

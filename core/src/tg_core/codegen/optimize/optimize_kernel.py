@@ -32,14 +32,14 @@ def optimize_kernel(sink: UOp, renderer: Renderer) -> UOp:
     """
     fixed = sink.arg.opts if isinstance(sink.arg, KernelInfo) else None
     if fixed is None and not NOOPT.value:
+        rows = plan_rows(sink, renderer)
+        if rows is not None:
+            return accumulate_rows(sink, rows, renderer)
         split = split_border(sink)
         inside, border = (sink, None) if split is None else split
         plan = plan_packing(inside, renderer)
         if plan is not None:
             return pack_operands(inside, plan, border)
-        rows = plan_rows(sink, renderer)
-        if rows is not None:
-            return accumulate_rows(sink, rows, renderer)
         staged = stage_repeated_values(sink, renderer)
         chosen = choose_opts(staged, renderer)
         if staged is sink or not divides_scratch(staged, chosen):

@@ -112,7 +112,9 @@ class _Packer:
             return self.pack_crosswise(scratch, side, steps, given, start, count)
         panel = self.loop(side.panels())
         groups, width = side.tile // side.group, side.group
-        loops, group, lane = [panel], UOp.const(0), UOp.const(0)
+        # a piece of a row is read at once, and goes to all panels
+        in_pieces = side.in_pieces and steps.unit == 1
+        loops, group, lane = [] if in_pieces else [panel], UOp.const(0), UOp.const(0)
         most = side.groups_at_once(steps)
         if groups > most:
             group = self.loop(groups)
@@ -135,6 +137,8 @@ class _Packer:
             loops.append(own)
             values[rng] = own
             step = step * known_size(rng) + own
+        if in_pieces:
+            loops.append(panel)
         if 1 < groups <= most:
             group = self.loop(groups, AxisType.UPCAST)
             loops.append(group)

@@ -27,6 +27,13 @@ def group_of(operand: Operand, most: int) -> int:
     return math.gcd(operand.last, most)
 
 
+def is_in_pieces(operand: Operand) -> bool:
+    """Tell whether all neighbours lie next to each other, so that a chunk reads a piece of each
+    row.
+    """
+    return operand.contiguous and len(operand.ranges) == 1
+
+
 def least(left: UOp, right: UOp) -> UOp:
     """Return the lesser of two indices, written so that its bounds are seen."""
     return UOp(Ops.MAX, (left * -1, right * -1)) * -1
@@ -38,12 +45,8 @@ class Side:
     def __init__(self, operand: Operand, block: int, tile: int, lanes: int) -> None:
         self.operand, self.block, self.tile, self.lanes = operand, block, tile, lanes
         self.group = group_of(operand, tile)
-        self.is_masked = (
-            self.group < lanes
-            and tile % lanes == 0
-            and operand.contiguous
-            and len(operand.ranges) == 1
-        )
+        self.in_pieces = is_in_pieces(operand)
+        self.is_masked = self.group < lanes and tile % lanes == 0 and self.in_pieces
         """Whether neighbours fill vectors, of which the last ones are partly outside."""
         if self.is_masked:
             self.group = lanes

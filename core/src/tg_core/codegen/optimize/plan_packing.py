@@ -10,8 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tg_core.codegen.optimize.choose_blocks import Blocks, Shape, choose_blocks, choose_depth
-from tg_core.codegen.optimize.find_product import Product, Term, find_product
-from tg_core.codegen.optimize.packed_side import group_of
+from tg_core.codegen.optimize.find_product import (
+    Operand,
+    Product,
+    Term,
+    find_product,
+    is_contiguous,
+)
+from tg_core.codegen.optimize.packed_side import group_of, is_in_pieces
 from tg_core.codegen.utils import known_size
 from tg_core.dtype import dtypes
 from tg_core.uop.ops import UOp
@@ -22,7 +28,11 @@ if TYPE_CHECKING:
 _ENOUGH: Final = 128
 _LEAST_WORK: Final = 1 << 15
 _FEWEST_ROWS: Final = 4
+_MOST_ROWS_IN_PLACE: Final = 8
+"""Rows that are too few for columns to be worth packing that can be multiplied where they are."""
 _FEWEST_REDUCED: Final = 8
+_CROSSWISE: Final = 2
+"""As many elements at once take what packing crosswise takes."""
 _WAY_BYTES: Final = 1 << 12
 """Addresses this far apart compete for the same lines of a first cache: 32 KiB in 8 ways."""
 _LINE: Final = 64
@@ -82,6 +92,8 @@ def plan_packing(sink: UOp, renderer: Renderer) -> Plan | None:
         return None
     if batch * rows * columns * depth < _LEAST_WORK:
         return None
+    if rows <= _MOST_ROWS_IN_PLACE and _is_of_dot_products(product):
+        return None
     shape = Shape(
         batch=batch,
         rows=rows,
@@ -90,8 +102,9 @@ def plan_packing(sink: UOp, renderer: Renderer) -> Plan | None:
         itemsize=dtype.itemsize,
         lanes=lanes,
         registers=renderer.registers,
-        row_group=1,
-        column_group=group_of(product.columns, lanes),
+        row_group=_group(product.terms[0], product.rows, lanes),
+        column_group=_group(product.terms[0], product.columns, lanes),
+        in_pieces=is_in_pieces(product.columns),
     )
     divided, unit, size = _divided(product.terms[0])
     scratch = renderer.shared_bytes // len(product.terms)
@@ -110,6 +123,24 @@ def plan_packing(sink: UOp, renderer: Renderer) -> Plan | None:
         depth = min(most, blocks.depth // unit) * unit
         steps.append(Steps(term, divided, unit, depth, _read_in_place(term, divided, blocks)))
     return Plan(product, blocks, tuple(steps), lanes)
+
+
+def _is_of_dot_products(product: Product) -> bool:
+    """Tell whether the neighbours of both operands lie along the one loop of the reduction."""
+    term = product.terms[0]
+    if len(product.terms) > 1 or len(term.reduced) > 1 or term.columns.contiguous:
+        return False
+    along = term.reduced[0]
+    return is_contiguous(term.rows.value, along) and is_contiguous(term.columns.value, along)
+
+
+def _group(term: Term, operand: Operand, lanes: int) -> int:
+    """Return how many elements of an operand packing moves at once."""
+    if is_in_pieces(operand):
+        return lanes
+    if not operand.contiguous and is_contiguous(operand.value, term.reduced[-1]):
+        return _CROSSWISE
+    return group_of(operand, lanes)
 
 
 def _read_in_place(term: Term, divided: int, blocks: Blocks) -> bool:
