@@ -17,6 +17,7 @@ from tg_core.tensor.custom import CustomMethods
 from tg_core.tensor.index_data import IndexDataMethods
 from tg_core.tensor.inplace import InplaceMethods
 from tg_core.tensor.interop import InteropMethods
+from tg_core.tensor.join_constants import JoinMethods
 from tg_core.tensor.random import RandomMethods
 from tg_core.tensor.registry import register
 from tg_core.tensor.sharding import ShardingMethods
@@ -40,6 +41,7 @@ class Tensor(
     IndexDataMethods,
     InplaceMethods,
     InteropMethods,
+    JoinMethods,
     RandomMethods,
     CreationMethods,
     ConvertMethods,

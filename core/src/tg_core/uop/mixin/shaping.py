@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
     from tg_core.uop.uop import sint
 
+MOST_JOINED = 32
+"""Parts that are joined at once."""
+GROUP = 16
+"""Parts of a group of more than that."""
+
 
 class ShapingMixin(WindowsMixin):
     """`cat stack split chunk repeat repeat_interleave roll `."""
@@ -52,7 +57,7 @@ class ShapingMixin(WindowsMixin):
             # one node for any number of parts, however many there are
             dropped = [part.reshape(_without(part.shape, axis)) for part in kept]
             return dropped[0]._stacked(dropped[1:], axis)
-        joined: Self = _sum_of_padded(kept, axis)
+        joined: Self = _joined(kept, axis)
         return joined
 
     def stack(self, *args: Self, dim: int = 0) -> Self:
@@ -72,10 +77,14 @@ class ShapingMixin(WindowsMixin):
         return self._as(target)._stacked([part._as(target) for part in args], axis)
 
     def _stacked(self, others: Sequence[Self], axis: int) -> Self:
-        stacked: Self = _sum_of_padded([part.unsqueeze(0) for part in (self, *others)], 0)
+        stacked: Self = _joined([part.unsqueeze(0) for part in (self, *others)], 0)
         order = list(range(1, stacked.ndim))
         order.insert(axis, 0)
         return stacked.permute(tuple(order))
+
+    def _with_data(self, parts: Sequence[Self], axis: int) -> Sequence[Self]:
+        """Return parts, self the first of them, with constants as data where there can be data."""
+        return parts
 
     # *** splitting ***
 
@@ -200,6 +209,20 @@ def _is_zero(size: Any) -> bool:
 
 def _without(shape: Sequence[sint], axis: int) -> tuple[sint, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
+
+
+def _joined(parts: Sequence[Any], axis: int) -> Any:
+    """Return the parts one after the other: very many in groups, which kernels of their own join.
+
+    One kernel for all would choose from all of them for each element.
+    """
+    if len(parts) <= MOST_JOINED or not all(isinstance(p.shape[axis], int) for p in parts):
+        return _sum_of_padded(parts, axis)
+    parts = parts[0]._with_data(parts, axis)
+    while len(parts) > MOST_JOINED:
+        groups = [parts[i : i + GROUP] for i in range(0, len(parts), GROUP)]
+        parts = [_sum_of_padded(group, axis).contiguous() for group in groups]
+    return _sum_of_padded(parts, axis)
 
 
 def _sum_of_padded(parts: Sequence[Any], axis: int) -> Any:
