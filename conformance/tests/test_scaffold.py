@@ -68,7 +68,7 @@ def test_its_queues_keep_the_order(acme: Path, tmp_path: Path) -> None:
     assert {"QUEUES", "COPY_QUEUE"} <= set(run.report["capabilities"]["declared"])
 
 
-@pytest.mark.parametrize(("name", "count"), [("acme", 5), ("bolt", 3)])
+@pytest.mark.parametrize(("name", "count"), [("acme", 5), ("bolt", 5)])
 def test_its_own_tests_pass(name: str, count: int, acme: Path, plain: Path) -> None:
     folder = acme if name == "acme" else plain
     done = subprocess.run(

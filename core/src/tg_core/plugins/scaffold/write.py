@@ -37,10 +37,19 @@ TEMPLATES = {
 }
 """Each template and the file it becomes."""
 
-QUEUE_ONLY = ("packets.py", "queue.py", "uapi.py", "interface.py", "hardware.py")
+QUEUE_ONLY = ("packets.py", "queue.py", "hardware.py")
 """Templates that a backend without queues has no use for."""
 
-PLAIN = ("README.md", "plugin.py", "device.py", "memory.py", "mock.py", "test_device.py")
+PLAIN = (
+    "README.md",
+    "plugin.py",
+    "device.py",
+    "memory.py",
+    "uapi.py",
+    "interface.py",
+    "mock.py",
+    "test_device.py",
+)
 """Templates of which such a backend has its own, in the folder `plain`."""
 
 
