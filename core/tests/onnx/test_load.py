@@ -267,3 +267,35 @@ def test_the_checker_agrees_that_our_models_are_valid() -> None:
     onnx.checker.check_model(convnet())
     assert check(convnet()) == []
     assert check(one_node("Relu", [([2], FLOAT)])) == []
+
+
+@pytest.mark.parametrize("version", [0, -3])
+def test_a_version_that_does_not_exist_is_said(version: int) -> None:
+    node = helper.make_node("Relu", ["x"], ["y"])
+    model = model_of([node], [value("x", [2])], [value("y", [2])], opset=version)
+    assert [str(p) for p in check(model)] == [f"opset: ai.onnx: version {version} does not exist"]
+
+
+def test_the_versions_of_functions_are_checked() -> None:
+    inner = helper.make_node("Relu", ["x"], ["y"])
+    function = helper.make_function(
+        "own", "F", ["x"], ["y"], [inner], [helper.make_opsetid("", 99)]
+    )
+    node = helper.make_node("F", ["x"], ["y"], domain="own")
+    model = model_of(
+        [node], [value("x", [2])], [value("y", [2])], functions=[function], domains=["own"]
+    )
+    assert [p.kind for p in check(model)] == ["opset"]
+
+
+@pytest.mark.parametrize(("code", "why"), [(8, "string"), (99, "unknown")])
+def test_element_types_in_attributes_are_checked(code: int, why: str) -> None:
+    (problem,) = check(one_node("Cast", [([2], FLOAT)], to=code))
+    assert f"element type {code}, {why}" in problem.message
+
+
+def test_an_axis_is_required_where_the_version_requires_it() -> None:
+    both: list[tuple[list[int], int]] = [([2, 3], FLOAT), ([2, 3], FLOAT)]
+    assert check(one_node("Concat", both, opset=1)) == []
+    (problem,) = check(one_node("Concat", both, opset=13))
+    assert "'axis' is missing" in problem.message

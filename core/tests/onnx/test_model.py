@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 pytest.importorskip("onnx", reason="ONNX is not installed: pip install ./core[onnx]")
 
-from onnx import helper
+from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from onnx_models import FLOAT, INT64, array, convnet, model_of, one_node, value
 
@@ -228,3 +230,41 @@ def test_integers_given_as_arrays_decide_shapes_in_a_capture() -> None:
     step = TinyJit(call)
     x = np.arange(6, dtype=np.float32)
     assert [step(Tensor(x).realize()).shape for _ in range(3)] == [(2, 3)] * 3
+
+
+def adder(kind: int, dtype: Any) -> Any:
+    """Return a model that adds a weight of ones."""
+    node = helper.make_node("Add", ["x", "w"], ["y"])
+    weights = [array("w", np.ones(3), dtype)]
+    return load(model_of([node], [value("x", [3], kind)], [value("y", [3], kind)], weights))
+
+
+def test_what_is_no_tensor_is_refused_by_name() -> None:
+    model = adder(FLOAT, np.float32)
+    with pytest.raises(ShapeError, match="input 'x' is None, expected a tensor"):
+        model(x=None)
+    with pytest.raises(ShapeError, match="input 'x' is a sequence, expected a tensor"):
+        model(x=[np.ones(3, np.float32)])
+    with pytest.raises(ShapeError, match=r"input 'x': .*inhomogeneous"):
+        model(x=[[1.0], [2.0, 3.0]])
+    with pytest.raises(DTypeError, match="input 'x': arrays of <U1"):
+        model(x="a")
+
+
+def test_what_replaces_a_weight_must_be_like_it() -> None:
+    model, x = adder(FLOAT, np.float32), np.zeros(3, np.float32)
+    np.testing.assert_array_equal(model(x=x, w=x + 4)["y"].numpy(), x + 4)
+    with pytest.raises(DTypeError, match="input 'w' is float64, expected float32"):
+        model(x=x, w=np.zeros(3))
+    with pytest.raises(ShapeError, match=r"input 'w' has shape \(7,\), expected \(3,\)"):
+        model(x=x, w=np.zeros(7, np.float32))
+
+
+def test_numbers_take_the_type_of_the_input_that_holds_them() -> None:
+    small = adder(TensorProto.INT8, np.int8)
+    assert small(x=[1, 2, 3])["y"].tolist() == [2, 3, 4]
+    with pytest.raises(DTypeError, match="input 'x' is int64, expected int8"):
+        small(x=[1, 2, 300])
+    with pytest.raises(DTypeError, match="input 'x' is float32, expected int8"):
+        small(x=[1.5, 2.0, 3.0])
+    assert adder(FLOAT, np.float32)(x=[1, 2, 3])["y"].tolist() == [2.0, 3.0, 4.0]

@@ -81,8 +81,7 @@ class Builder:
         names = [entry.name for entry in inputs]
         if len(set(names)) != len(names) or "" in names:
             raise FileFormatError(f"onnx: {what}: inputs {names} are not distinct")
-        for info in proto.output:
-            self.signature(info)
+        results = tuple(self.signature(info) for info in proto.output)
         nodes = self.nodes(proto.node, {*names, *constants}, outer, what)
         outputs = tuple(info.name for info in proto.output)
         defined = {*names, *constants, *(name for node in nodes for name in node.outputs)}
@@ -90,7 +89,8 @@ class Builder:
             if not any(name in scope for scope in (defined, *outer)):
                 raise FileFormatError(f"onnx: {what}: output {name!r} is produced by no node")
         free = tuple(entry for entry in inputs if entry.name not in constants)
-        return Graph(proto.name, free, outputs, nodes, constants)
+        given = tuple(entry for entry in inputs if entry.name in constants)
+        return Graph(proto.name, free, outputs, nodes, constants, results, given)
 
     def function(self, proto: Any, partial: bool = False) -> Body:
         """Return a function of the model, or of the standard.
@@ -197,7 +197,9 @@ class Builder:
 
     def _missing(self, domain: str, op: str, version: int, where: str) -> None:
         since = versions(domain, op)
-        if version == 0:
+        if version < 1 and domain in self.opsets:
+            return  # which is a problem of its own
+        if version < 1:
             message = f"domain {domain!r} is not imported by the model, and {op} is no function"
         elif since:
             message = f"{op} is supported from version {since[0]} on, the model uses {version}"
@@ -227,10 +229,13 @@ class Builder:
         return Signature(info.name, kind.elem_type, shape)
 
     def opset_problems(self) -> None:
-        """Note the versions of domains that are newer than what is known."""
-        if self.opsets.get("", 0) > NEWEST_OPSET:
-            message = f"version {self.opsets['']} is newer than {NEWEST_OPSET}"
-            self.problem("opset", "ai.onnx", message)
+        """Note the versions of domains that do not exist or are newer than what is known."""
+        for domain, version in self.opsets.items():
+            if version < 1:
+                self.problem("opset", domain or "ai.onnx", f"version {version} does not exist")
+            elif not domain and version > NEWEST_OPSET:
+                message = f"version {version} is newer than {NEWEST_OPSET}"
+                self.problem("opset", "ai.onnx", message)
 
     def problem(self, kind: str, where: str, message: str) -> None:
         """Note something that is not supported."""

@@ -71,6 +71,10 @@ class Graph:
     nodes: tuple[Node, ...]
     constants: Mapping[str, Value] = field(default_factory=dict)
     """The initializers."""
+    results: tuple[Signature, ...] = ()
+    """What is said about the outputs; nothing for those of functions."""
+    defaulted: tuple[Signature, ...] = ()
+    """The inputs that have an initializer."""
 
 
 @dataclass(frozen=True)

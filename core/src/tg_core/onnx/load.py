@@ -35,7 +35,8 @@ def load(source: Any) -> OnnxModel:
     program, problems = _read(source)
     if problems:
         listed = "\n".join(f"  {problem}" for problem in problems)
-        raise UnsupportedModel(f"onnx: {len(problems)} things are not supported:\n{listed}")
+        count = "1 thing is" if len(problems) == 1 else f"{len(problems)} things are"
+        raise UnsupportedModel(f"onnx: {count} not supported:\n{listed}")
     return OnnxModel(program)
 
 
@@ -65,6 +66,8 @@ def _read(source: Any) -> tuple[Program, list[Problem]]:
     bodies: dict[FunctionKey, Body] = {}
     for key, function in zip(keys, proto.functions, strict=True):
         own = Builder(folder, {**opsets, **opsets_of(function.opset_import)}, keys)
+        if own.opsets != opsets:
+            own.opset_problems()
         bodies[key] = own.function(function)
         problems += own.problems
     graph = builder.graph(proto.graph)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tg_core.dtype import dtypes
+import numpy as np
+
+from tg_core.dtype import dtypes, to_numpy
 from tg_core.errors import DTypeError, ShapeError
 from tg_core.onnx.element_types import CODES
 from tg_core.onnx.execute import Program
@@ -35,7 +37,11 @@ class OnnxModel:
         graph = program.graph
         self.inputs: dict[str, Signature] = {entry.name: entry for entry in graph.inputs}
         self.outputs: tuple[str, ...] = graph.outputs
-        self._overridable = frozenset(graph.constants)
+        declared = {entry.name: entry for entry in graph.defaulted}
+        self._overridable = {
+            name: declared.get(name) or Signature(name, value.element.code, value.shape)
+            for name, value in graph.constants.items()
+        }
         weights = {
             name: value
             for name, value in graph.constants.items()
@@ -87,7 +93,7 @@ class OnnxModel:
             if name in given:
                 raise ShapeError(f"onnx: input {name!r} is given twice")
             given[name] = data
-        known = self._overridable | set(self.inputs)
+        known = {**self._overridable, **self.inputs}
         unknown = [name for name in given if name not in known]
         missing = [name for name in self.inputs if name not in given]
         if unknown or missing:
@@ -95,10 +101,7 @@ class OnnxModel:
                 f"onnx: inputs missing: {missing}, unknown: {unknown}, expected {list(self.inputs)}"
             )
         sizes: dict[str, Any] = {}
-        values = {
-            name: _checked(_input(data), self.inputs.get(name), sizes)
-            for name, data in given.items()
-        }
+        values = {name: _checked(data, known[name], sizes) for name, data in given.items()}
         results = self._run(values)
         return {name: _output(result) for name, result in zip(self.outputs, results, strict=True)}
 
@@ -122,18 +125,50 @@ class _Runner:
         return self.program.run({**values, **given})
 
 
-def _input(data: Any) -> Anything:
+def _input(data: Any, expected: Signature) -> Anything:
+    """Return what is given for an input as a value.
+
+    Raises:
+        DTypeError: it is of a type that models have not.
+        ShapeError: it is a list whose rows differ in length.
+    """
     if data is None:
         return None
-    if isinstance(data, list) and any(hasattr(entry, "shape") for entry in data):
-        return [value_of(entry) for entry in data]
-    if isinstance(data, list) and not data:
-        return []
-    return value_of(data)
+    try:
+        if isinstance(data, list) and any(hasattr(entry, "shape") for entry in data):
+            return [value_of(entry) for entry in data]
+        if isinstance(data, list) and not data:
+            return []
+        return value_of(_adapted(data, expected))
+    except DTypeError as error:
+        why = str(error).removeprefix("onnx: ")
+        raise DTypeError(f"onnx: input {expected.name!r}: {why}") from error
+    except ValueError as error:
+        raise ShapeError(f"onnx: input {expected.name!r}: {error}") from error
 
 
-def _checked(value: Anything, expected: Signature | None, sizes: dict[str, Any]) -> Anything:
-    if expected is None or not isinstance(value, Value):
+def _adapted(data: Any, expected: Signature) -> Any:
+    """Return numbers, which have no dtype of their own, in that of an input which holds them."""
+    element = CODES.get(expected.element)
+    target = None if element is None else to_numpy(element.dtype)
+    if target is None or hasattr(data, "dtype"):
+        return data
+    array, wanted = np.asarray(data), np.dtype(target)
+    if array.dtype.kind == "f" and wanted.kind == "f":
+        return array.astype(wanted)
+    if array.dtype.kind not in "iu" or wanted.kind not in "iuf":
+        return data
+    with np.errstate(all="ignore"):
+        held = array.astype(wanted)
+    return held if (held.astype(array.dtype) == array).all() else data
+
+
+def _checked(data: Any, expected: Signature, sizes: dict[str, Any]) -> Anything:
+    value = _input(data, expected)
+    if not isinstance(value, Value):
+        if expected.element or expected.shape is not None:
+            found = "None" if value is None else "a sequence"
+            raise ShapeError(f"onnx: input {expected.name!r} is {found}, expected a tensor")
         return value
     element = CODES.get(expected.element)
     if element is not None and value.dtype is not element.dtype:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tg_core.onnx.element_types import CODES, LEFT_OUT
 from tg_core.onnx.graph import AttributeRef, Graph
 from tg_core.onnx.registry import ATTRIBUTE_KINDS, Attribute, Operator
 from tg_core.onnx.values import Value
@@ -16,12 +17,18 @@ IGNORED_ATTRIBUTES = frozenset(("consumed_inputs", "doc_string"))
 """Attributes that mean nothing for the result. Source: Operators.md, versions 1 of operators."""
 
 
+_OF_RESULTS = ("dtype", "output_datatype", "output_dtype", "to")
+_OF_STEPS = ("precision", "softmax_precision", "stash_type")
+ELEMENT_ATTRIBUTES = frozenset((*_OF_RESULTS, *_OF_STEPS))
+"""Attributes that are the number of an element type."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that a model needs and that is not supported."""
 
     kind: str
-    """`operator`, `attribute`, `type`, `opset` or `function`."""
+    """`operator`, `attribute`, `type` or `opset`."""
     where: str
     """The node or value, by name."""
     message: str
@@ -46,6 +53,9 @@ def attribute_problems(
             message = f"attribute {name!r} is {value!r:.60}, expected {known.kind}"
         elif known.choices and isinstance(value, str) and value not in known.choices:
             message = f"attribute {name!r} is {value!r}, expected one of {', '.join(known.choices)}"
+        elif name in ELEMENT_ATTRIBUTES and isinstance(value, int) and not _is_type(value, known):
+            why = LEFT_OUT.get(value, "unknown")
+            message = f"attribute {name!r} is the element type {value}, {why}"
         else:
             continue
         problems.append(Problem("attribute", where, message))
@@ -53,6 +63,11 @@ def attribute_problems(
         if attribute.required and name not in attributes:
             problems.append(Problem("attribute", where, f"attribute {name!r} is missing"))
     return problems
+
+
+def _is_type(code: int, attribute: Attribute) -> bool:
+    """Tell whether a number is that of an element type, or 0 where that stands for none."""
+    return code in CODES or (code == 0 and not attribute.required)
 
 
 def _has_kind(value: Any, attribute: Attribute) -> bool:

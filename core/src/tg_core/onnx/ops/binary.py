@@ -7,6 +7,7 @@ from typing import Literal
 
 from tg_core.dtype import dtypes, promote
 from tg_core.errors import ShapeError
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.registry import operator
 from tg_core.tensor import Tensor
 
@@ -24,7 +25,9 @@ def _power(a: Tensor, b: Tensor) -> Tensor:
     if a.dtype is b.dtype:
         return a.pow(b)
     common = promote(a.dtype, b.dtype)
-    wide = dtypes.float64 if dtypes.is_weak(common) else common
+    # a float as wide as the exponent need not hold an integer
+    exact = dtypes.is_int(a.dtype) and not dtypes.is_int(b.dtype)
+    wide = dtypes.float64 if exact or dtypes.is_weak(common) else common
     return a.cast(wide).pow(b.cast(wide)).cast(a.dtype)
 
 
@@ -60,7 +63,7 @@ def aligned_from(x: Tensor, other: Tensor, axis: int | None) -> Tensor:
     """
     if axis is None:
         return other
-    first = axis + x.ndim if axis < 0 else axis
+    first = place_of(axis, x.ndim)
     behind = x.ndim - first - other.ndim
     if behind < 0:
         raise ShapeError(f"shape {other.shape} does not broadcast from axis {axis} of {x.shape}")

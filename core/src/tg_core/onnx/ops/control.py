@@ -7,8 +7,10 @@ from typing import TypeAlias
 import numpy as np
 
 from tg_core.errors import FileFormatError, ShapeError
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.context import Context
-from tg_core.onnx.graph import Graph
+from tg_core.onnx.element_types import CODES
+from tg_core.onnx.graph import Graph, Signature
 from tg_core.onnx.kinds import Int
 from tg_core.onnx.registry import operator
 from tg_core.onnx.sizes import size_of
@@ -61,7 +63,8 @@ def loop(
         if isinstance(results[0], Value):
             running = bool(results[0].array().reshape(-1)[0])
         step += 1
-    return (*state, *(_stack(rows) for rows in stacked))
+    said = body.results[1 + len(state) :]
+    return (*state, *(_stack(rows, one) for rows, one in zip(stacked, said, strict=True)))
 
 
 def _tensor(value: Result) -> Tensor:
@@ -72,10 +75,19 @@ def _tensor(value: Result) -> Tensor:
     return value.tensor
 
 
-def _stack(rows: list[Tensor]) -> Tensor:
-    if not rows:
-        raise ShapeError("a loop without steps has nothing to stack, not even a shape")
-    return rows[0].stack(*rows[1:])
+def _stack(rows: list[Tensor], said: Signature | None = None) -> Tensor:
+    """Return rows along a new first axis; of none, what the graph says about one.
+
+    Raises:
+        ShapeError: there are none, and nothing is said.
+    """
+    if rows:
+        return rows[0].stack(*rows[1:])
+    if said is None or said.element not in CODES:
+        raise ShapeError("a loop without steps has nothing to stack, not even a type")
+    # a size that is left open is that of nothing
+    sizes = tuple(size if isinstance(size, int) else 0 for size in said.shape or ())
+    return Tensor.zeros(0, *sizes, dtype=CODES[said.element].dtype)
 
 
 @operator("Scan", since=8)
@@ -154,7 +166,7 @@ def _scanned(
             rows.append(_tensor(result))
     outputs: list[Tensor] = []
     for number, rows in enumerate(stacked):
-        whole = _stack(rows)
+        whole = _stack(rows, body.results[states + number])
         if output_directions and output_directions[number]:
             whole = whole.flip(0)
         axis = output_axes[number] if output_axes else 0
@@ -163,11 +175,11 @@ def _scanned(
 
 
 def _axis_first(x: Tensor, axis: int) -> Tensor:
-    place = axis % x.ndim
+    place = place_of(axis, x.ndim)
     return x.permute((place, *(other for other in range(x.ndim) if other != place)))
 
 
 def _first_to(x: Tensor, axis: int) -> Tensor:
     order = list(range(1, x.ndim))
-    order.insert(axis % x.ndim, 0)
+    order.insert(place_of(axis, x.ndim), 0)
     return x.permute(tuple(order))

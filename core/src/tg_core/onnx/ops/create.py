@@ -8,6 +8,7 @@ import numpy as np
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.casting import element_of_code
 from tg_core.onnx.kinds import Int, Ints
 from tg_core.onnx.registry import operator
@@ -79,7 +80,7 @@ def one_hot(indices: Tensor, depth: Int, values: Tensor, *, axis: int = -1) -> T
     index = (index < 0).where(index + depth, index)
     hot = index.unsqueeze(-1).eq(Tensor.arange(depth, dtype=dtypes.int64))
     chosen = hot.where(values[1], values[0])
-    place = axis + chosen.ndim if axis < 0 else axis
+    place = place_of(axis, chosen.ndim)
     order = list(range(chosen.ndim - 1))
     order.insert(place, chosen.ndim - 1)
     return chosen.permute(tuple(order))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tg_core.dtype import dtypes
-from tg_core.onnx.kinds import Ints
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.ops.slicing import take
 from tg_core.onnx.registry import operator
 from tg_core.onnx.sizes import size_of
@@ -18,7 +18,7 @@ __all__ = ["compress", "gather", "gather_elements", "gather_nd"]
 @operator("Gather", keeps_type=True)
 def gather(data: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     """Return the slices along an axis that the indices name."""
-    place = axis + data.ndim if axis < 0 else axis
+    place = place_of(axis, data.ndim)
     return data[(slice(None),) * place + (indices,)]
 
 
@@ -43,18 +43,23 @@ def gather_nd(data: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tensor:
 
 
 @operator("Compress", since=9)
-def compress(x: Tensor, condition: Ints, *, axis: int | None = None) -> Tensor:
+def compress(x: Tensor, condition: Value, *, axis: int | None = None) -> Tensor:
     """Return the slices for which the condition holds."""
     if axis is None:
         x, axis = x.reshape((-1,)), 0
-    place = axis + x.ndim if axis < 0 else axis
-    return take(x, place, np.flatnonzero(np.array(condition[: size_of(x, place)])))
+    place = place_of(axis, x.ndim)
+    return take(x, place, np.flatnonzero(condition.array().reshape(-1)[: size_of(x, place)]))
 
 
 @operator("NonZero", since=9)
 def non_zero(x: Value) -> Tensor:
-    """Return the positions of the values that are not zero, one row for each axis."""
-    return Tensor(np.array(np.nonzero(x.array()), np.int64).reshape(len(x.shape), -1))
+    """Return the positions of the values that are not zero, one row for each axis.
+
+    A scalar has no axes, so no rows, but as many columns as values that are not zero.
+    """
+    array = x.array()
+    places = np.nonzero(np.atleast_1d(array))
+    return Tensor(np.array(places[: array.ndim], np.int64).reshape(array.ndim, len(places[0])))
 
 
 @operator("Unique", since=11)
@@ -75,7 +80,7 @@ def unique(
         rank = np.argsort(order)
         first, inverse, counts = first[order], rank[inverse], counts[order]
     data = x.tensor.reshape((-1,)) if axis is None else x.tensor
-    place = 0 if axis is None else axis % data.ndim
+    place = 0 if axis is None else place_of(axis, data.ndim)
     picked = take(data, place, first)
     where, which, often = (Tensor(each.astype(np.int64)) for each in (first, inverse, counts))
     return picked, where, which, often

@@ -6,6 +6,7 @@ import math
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.casting import element_of_code
 from tg_core.onnx.context import Context
 from tg_core.onnx.kinds import Float, Int
@@ -104,7 +105,7 @@ def layer_normalization(
     stash_type: int = 1,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return x with mean 0 and variance 1 over the axes from `axis` on, scaled."""
-    first = axis + x.ndim if axis < 0 else axis
+    first = place_of(axis, x.ndim)
     wide = x.cast(element_of_code(stash_type).dtype)
     normal, mean, inverse = _standardized(wide, tuple(range(first, x.ndim)), epsilon)
     result = normal.cast(x.dtype) * scale
@@ -116,7 +117,7 @@ def rms_normalization(
     x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> Tensor:
     """Return x with mean square 1 over the axes from `axis` on, scaled."""
-    first = axis + x.ndim if axis < 0 else axis
+    first = place_of(axis, x.ndim)
     wide = x.cast(element_of_code(stash_type).dtype)
     axes = tuple(range(first, x.ndim))
     normal = wide * (wide.square().mean(axes, keepdim=True) + epsilon).rsqrt()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, ShapeError
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.casting import converted, element_of_code
 from tg_core.onnx.element_types import CODES, ElementType
 from tg_core.onnx.registry import operator
@@ -23,7 +24,7 @@ def spread_scale(x: Tensor, scale: Tensor, axis: int, block_size: int) -> Tensor
     """
     if scale.numel() == 1 and not block_size:
         return scale.reshape(())
-    place = axis + x.ndim if axis < 0 else axis
+    place = place_of(axis, x.ndim)
     if not block_size:
         if scale.ndim != 1 or scale.shape[0] != x.shape[place]:
             raise ShapeError(f"a scale of shape {scale.shape} along axis {axis} of {x.shape}")

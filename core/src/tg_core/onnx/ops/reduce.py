@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from tg_core.dtype import dtypes
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.kinds import Int, Ints
 from tg_core.onnx.registry import operator
 from tg_core.onnx.sizes import size_of
@@ -133,7 +134,7 @@ def arg_min(
 
 def _running(x: Tensor, axis: int, exclusive: bool, reverse: bool, product: bool) -> Tensor:
     ordered = x.flip(axis) if reverse else x
-    if exclusive:
+    if exclusive and size_of(x, axis):
         # what comes before the first element is the neutral one
         pairs = [(0, 0)] * x.ndim
         pairs[axis] = (1, -1)
@@ -146,10 +147,10 @@ def _running(x: Tensor, axis: int, exclusive: bool, reverse: bool, product: bool
 @operator("CumSum", since=11)
 def cum_sum(x: Tensor, axis: Int, *, exclusive: bool = False, reverse: bool = False) -> Tensor:
     """Return the running sum along an axis."""
-    return _running(x, axis % x.ndim, exclusive, reverse, False)
+    return _running(x, place_of(axis, x.ndim), exclusive, reverse, False)
 
 
 @operator("CumProd", since=26)
 def cum_prod(x: Tensor, axis: Int, *, exclusive: bool = False, reverse: bool = False) -> Tensor:
     """Return the running product along an axis."""
-    return _running(x, axis % x.ndim, exclusive, reverse, True)
+    return _running(x, place_of(axis, x.ndim), exclusive, reverse, True)

@@ -97,8 +97,13 @@ def roi_align(
         height = y2 * spatial_scale - shift - top
         if not shift:
             width, height = max(width, 1.0), max(height, 1.0)
-        down = sampling_ratio or max(math.ceil(height / output_height), 1)
-        across = sampling_ratio or max(math.ceil(width / output_width), 1)
+        down = sampling_ratio or math.ceil(height / output_height)
+        across = sampling_ratio or math.ceil(width / output_width)
+        if down < 1 or across < 1:
+            # a region without extent has no samples
+            nothing = Tensor.zeros(x.shape[1], output_height, output_width, dtype=x.dtype)
+            pooled.append(nothing)
+            continue
         rows = top + (np.arange(output_height * down) + 0.5) * height / (output_height * down)
         columns = left + (np.arange(output_width * across) + 0.5) * width / (output_width * across)
         grid = np.meshgrid(rows, columns, indexing="ij")

@@ -9,6 +9,7 @@ import numpy as np
 
 from tg_core.dtype import dtypes
 from tg_core.errors import ShapeError
+from tg_core.onnx.axes import places_of
 from tg_core.onnx.kinds import Floats, Ints
 from tg_core.onnx.ops.resample import Filter, Resampling, source_positions, taps_of
 from tg_core.onnx.ops.slicing import take
@@ -72,7 +73,7 @@ def resize(
     ] = "round_prefer_floor",
 ) -> Tensor:
     """Return x resized by factors or to sizes."""
-    chosen = tuple(range(x.ndim)) if axes is None else tuple(axis % x.ndim for axis in axes)
+    chosen = tuple(range(x.ndim)) if axes is None else places_of(axes, x.ndim)
     crops = coordinate_transformation_mode == "tf_crop_and_resize"
     plan = _plan(
         x,
@@ -139,6 +140,7 @@ def _resized(
     extrapolation: float,
 ) -> Tensor:
     floats = dtypes.is_float(x.dtype)
+    exact = np.float64 if x.dtype is dtypes.float64 else np.float32
     result = x
     for axis, resampling in plan.items():
         whole = resampling.start == 0 and resampling.end == 1
@@ -153,7 +155,7 @@ def _resized(
             wide = result if floats else result.float()
             total = None
             for tap in range(index.shape[1]):
-                factor = Tensor(weights[:, tap].astype(np.float32)).cast(wide.dtype)
+                factor = Tensor(weights[:, tap].astype(exact)).cast(wide.dtype)
                 part = take(wide, axis, index[:, tap]) * factor.reshape((-1, *behind))
                 total = part if total is None else total + part
             assert total is not None

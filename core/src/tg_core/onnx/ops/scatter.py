@@ -6,6 +6,7 @@ import math
 from typing import Literal
 
 from tg_core.dtype import dtypes
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.registry import operator
 from tg_core.onnx.sizes import size_of, sizes_of
 from tg_core.tensor import Tensor
@@ -79,7 +80,7 @@ def tensor_scatter(
     mode: Literal["linear", "circular"] = "linear",
 ) -> Tensor:
     """Return a cache with new entries from a position of each batch entry on."""
-    place = axis % past.ndim
+    place = place_of(axis, past.ndim)
     length, steps = size_of(past, place), size_of(update, place)
     shape = [1] * past.ndim
     shape[place] = steps

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tg_core.errors import ShapeError
+from tg_core.onnx.axes import place_of, places_of
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.registry import operator
 from tg_core.onnx.sizes import check_count, size_of
@@ -66,7 +67,7 @@ def reshape(data: Tensor, shape: Ints, *, allowzero: bool = False) -> Tensor:
 @operator("Flatten", keeps_type=True)
 def flatten(data: Tensor, *, axis: int = 1) -> Tensor:
     """Return a matrix: the axes before `axis` are its rows, the others its columns."""
-    first = axis + data.ndim if axis < 0 else axis
+    first = place_of(axis, data.ndim + 1) if axis >= 0 else place_of(axis, data.ndim)
     return data.reshape((math.prod(data.shape[:first]), math.prod(data.shape[first:])))
 
 
@@ -85,7 +86,7 @@ def squeeze(data: Tensor, axes: Ints | None = None) -> Tensor:
 def _squeezed(data: Tensor, axes: tuple[int, ...] | None) -> Tensor:
     if axes is None:
         return data.squeeze()
-    dropped = {axis % data.ndim for axis in axes}
+    dropped = places_of(axes, data.ndim)
     if any(data.shape[axis] != 1 for axis in dropped):
         raise ShapeError(f"shape {data.shape} has other sizes than 1 at axes {axes}")
     return data.reshape(tuple(s for axis, s in enumerate(data.shape) if axis not in dropped))
@@ -101,10 +102,7 @@ def unsqueeze_by_attribute(data: Tensor, *, axes: tuple[int, ...]) -> Tensor:
 def unsqueeze(data: Tensor, axes: Ints) -> Tensor:
     """Return the values with new axes of size 1 at positions of the result."""
     ndim = data.ndim + len(axes)
-    places = sorted(axis + ndim if axis < 0 else axis for axis in axes)
-    if len(set(places)) != len(places):
-        raise ShapeError(f"axes {axes} are not distinct")
-    for place in places:
+    for place in sorted(places_of(axes, ndim)):
         data = data.unsqueeze(place)
     return data
 
@@ -141,7 +139,13 @@ def tile(x: Tensor, repeats: Ints) -> Tensor:
 
 
 @operator("Concat", keeps_type=True)
-def concat(first: Tensor, *others: Tensor, axis: int = 1) -> Tensor:
+def concat_channels(first: Tensor, *others: Tensor, axis: int = 1) -> Tensor:
+    """Return the values of all one after the other along an axis, the channels unless given."""
+    return concat(first, *others, axis=axis)
+
+
+@operator("Concat", since=4, keeps_type=True)
+def concat(first: Tensor, *others: Tensor, axis: int) -> Tensor:
     """Return the values of all one after the other along an axis."""
     return first.cat(*others, dim=axis) if others else first
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tg_core.dtype import to_numpy
 from tg_core.errors import ShapeError
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.casting import element_of_code
 from tg_core.onnx.kinds import Float, Int
 from tg_core.onnx.ops.slicing import take
@@ -22,27 +23,30 @@ def _transformed(x: Tensor, axis: int, length: int | None, inverse: bool, onesid
     """Return the transform along an axis of numbers whose last axis is (real[, imaginary])."""
     if x.shape[-1] not in (1, 2):
         raise ShapeError(f"the last axis must be of size 1 or 2, found shape {x.shape}")
-    n = size_of(x, axis) if length is None else length
     have = size_of(x, axis)
+    halved = inverse and onesided
+    n = length if length is not None else 2 * (have - 1) if halved else have
+    if n < 1:
+        raise ShapeError(f"a transform of length {n}, expected at least 1")
     check_count(n * n, "the matrix of the transform")
-    if n < have:
-        x = take(x, axis, np.arange(n))
-    elif n > have:
-        x = x.pad([(0, n - have if other == axis else 0) for other in range(x.ndim)])
+    # the length is that of the signal, of whose transform one half is given
+    given = n // 2 + 1 if halved else n
+    if given < have:
+        x = take(x, axis, np.arange(given))
+    elif given > have:
+        x = x.pad([(0, given - have if other == axis else 0) for other in range(x.ndim)])
     order = [other for other in range(x.ndim - 1) if other != axis] + [axis, x.ndim - 1]
     moved = x.permute(tuple(order))
     back = tuple(order.index(other) for other in range(x.ndim))
     real = moved[..., 0]
     imaginary = moved[..., 1] if x.shape[-1] == 2 else None
-    if inverse and onesided:
+    if halved and given < n:
         # the half that is left out mirrors the one that is there
-        rest = np.arange(n, 2 * (n - 1))
-        mirrored = take(real, real.ndim - 1, 2 * (n - 1) - rest)
+        rest = n - np.arange(given, n)
         if imaginary is not None:
-            tail = take(imaginary, imaginary.ndim - 1, 2 * (n - 1) - rest)
+            tail = take(imaginary, imaginary.ndim - 1, rest)
             imaginary = imaginary.cat(-tail, dim=-1)
-        real = real.cat(mirrored, dim=-1)
-        n = 2 * (n - 1)
+        real = real.cat(take(real, real.ndim - 1, rest), dim=-1)
     count = n // 2 + 1 if onesided and not inverse else n
     steps = np.outer(np.arange(n), np.arange(count)) % n
     angle = 2 * math.pi * steps / n * (1 if inverse else -1)
@@ -53,7 +57,7 @@ def _transformed(x: Tensor, axis: int, length: int | None, inverse: bool, onesid
         first, second = first - imaginary.matmul(sine), second + imaginary.matmul(cosine)
     if inverse:
         first, second = first / n, second / n
-    if inverse and onesided:
+    if halved:
         return first.unsqueeze(-1).permute(back)
     return first.stack(second, dim=-1).permute(back)
 
@@ -68,7 +72,7 @@ def dft_by_attribute(
     onesided: bool = False,
 ) -> Tensor:
     """Return the discrete Fourier transform along an axis."""
-    return _transformed(x, axis % x.ndim, dft_length, inverse, onesided)
+    return _transformed(x, place_of(axis, x.ndim), dft_length, inverse, onesided)
 
 
 @operator("DFT", since=20)
@@ -82,7 +86,7 @@ def dft(
 ) -> Tensor:
     """Return the discrete Fourier transform along an axis, the last before the parts."""
     place = -2 if axis is None else axis
-    return _transformed(x, place % x.ndim, dft_length, inverse, onesided)
+    return _transformed(x, place_of(place, x.ndim), dft_length, inverse, onesided)
 
 
 @operator("STFT", since=17)

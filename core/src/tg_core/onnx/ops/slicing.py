@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tg_core.errors import ShapeError
+from tg_core.onnx.axes import places_of
 from tg_core.onnx.kinds import Ints
 from tg_core.onnx.registry import operator
 from tg_core.onnx.sizes import check_count, size_of
@@ -67,7 +68,7 @@ _NUMPY_MODES = {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}
 
 
 def _padded(x: Tensor, pads: Ints, mode: str, value: Tensor | float, axes: Ints | None) -> Tensor:
-    chosen = tuple(range(x.ndim)) if axes is None else tuple(axis % x.ndim for axis in axes)
+    chosen = tuple(range(x.ndim)) if axes is None else places_of(axes, x.ndim)
     if len(pads) != 2 * len(chosen):
         raise ShapeError(f"shape {x.shape} with pads {pads} of axes {chosen}")
     pairs = [(0, 0)] * x.ndim

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
+from tg_core.onnx.axes import place_of
 from tg_core.onnx.registry import operator
 from tg_core.onnx.sizes import sizes_of
 from tg_core.tensor import Tensor
@@ -13,7 +15,10 @@ __all__ = ["ALONG_AXIS"]
 
 def _hardmax(x: Tensor, axis: int) -> Tensor:
     """Return 1 at the first maximum along the axis, 0 elsewhere."""
-    positions = Tensor.arange(x.shape[axis]).reshape((-1, *(1,) * (x.ndim - 1 - axis % x.ndim)))
+    place = place_of(axis, x.ndim)
+    positions = Tensor.arange(x.shape[place]).reshape(
+        (x.shape[place], *(1,) * (x.ndim - 1 - place))
+    )
     return x.argmax(axis, keepdim=True).eq(positions).cast(x.dtype)
 
 
@@ -31,10 +36,10 @@ def _register(name: str, function: Callable[[Tensor, int], Tensor]) -> None:
 
     @operator(name, since=1)
     def of_rows(x: Tensor, *, axis: int = 1) -> Tensor:
-        lead = 1
-        for size in sizes_of(x)[: axis + x.ndim if axis < 0 else axis]:
-            lead *= size
-        return function(x.reshape((lead, -1)), 1).reshape(x.shape)
+        # one past the last axis is allowed: every value is a row then
+        place = axis if axis == x.ndim else place_of(axis, x.ndim)
+        rows, columns = math.prod(sizes_of(x)[:place]), math.prod(sizes_of(x)[place:])
+        return function(x.reshape((rows, columns)), 1).reshape(x.shape)
 
 
 for _name, _function in ALONG_AXIS.items():
