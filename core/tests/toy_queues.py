@@ -11,7 +11,7 @@ import gc
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +38,7 @@ from tg_core.plugins.registry import Registry
 from tg_core.support.emulation import (
     AddressSpace,
     EmulatedQueue,
-    EmulationFault,
+    HostWatch,
     Machine,
     PacketFault,
     Rights,
@@ -70,6 +70,8 @@ class ToyDevice(HCQCompiled):
 
     def __init__(self, request: Any) -> None:
         super().__init__(request)
+        # an interface would have it
+        self.watch = HostWatch(MACHINE)
         self.space = AddressSpace(self.name)
         self.executors: list[ToyExecutor] = []
         self.copied: dict[int, int] = {}
@@ -94,10 +96,6 @@ class ToyDevice(HCQCompiled):
         outs = [slot in info.outs for slot in info.params]
         return json.dumps([outs, binary.decode()]).encode()
 
-    @property
-    def occupied(self) -> bool:
-        return MACHINE.stepping
-
     def sleep(self, seconds: float) -> bool:
         moved = MACHINE.advance()
         for executor in self.executors:
@@ -107,30 +105,6 @@ class ToyDevice(HCQCompiled):
 
     def hang_report(self) -> str:
         return MACHINE.report(list(MACHINE.queues))
-
-    def host_access(self, buffer: HCQBuffer, nbytes: int, write: bool) -> None:
-        MACHINE.look()
-        self._host("copyin" if write else "copyout", buffer.host_address, nbytes, write)
-
-    def host_memory_access(self, address: int, nbytes: int, write: bool, what: str) -> None:
-        MACHINE.look()
-        self._host(what, address, nbytes, write)
-
-    def host_acquire(self) -> None:
-        MACHINE.races.acquire("host", self.timeline.buffer.opaque.host_address)
-
-    def submission(self) -> AbstractContextManager[object]:
-        return MACHINE.lock
-
-    def host_submitted(self, commands: HCQBuffer) -> None:
-        self.host_acquire()
-        self._host("submission", commands.host_address, commands.nbytes, True)
-
-    def _host(self, what: str, place: int, nbytes: int, write: bool) -> None:
-        try:
-            MACHINE.races.access("host", what, [(place, nbytes, write)])
-        except EmulationFault as fault:
-            raise self.fail(f"fault: {fault}") from fault
 
     def finalize(self) -> None:
         MACHINE.remove(list(self.executors))
