@@ -21,8 +21,8 @@ PINS = {
     if "==" in line
 }
 JUDGES = (
-    "accuracy", "array_api", "divisions", "faults", "fuzz", "onnx_nodes", "orders", "proofs",
-    "storage", "torch_ops", "waits",
+    "accuracy", "array_api", "damaged_files", "divisions", "faults", "fuzz", "onnx_nodes",
+    "orders", "proofs", "storage", "torch_ops", "waits",
 )  # fmt: skip
 """Sessions that write a report."""
 FULL = ("lint", "types", "contracts", "docs", "tests", *JUDGES, "conformance", "bench")
@@ -122,6 +122,14 @@ def array_api(session: nox.Session) -> None:
     install(session, "./core[test,judges]", "./plugins/tg-cpu")
     path = "core/tests/judges/test_array_api.py"
     judge(session, path, "JUDGE_REPORT=array_api.json", JUDGE_EXAMPLES="100")
+
+
+@nox.session
+def damaged_files(session: nox.Session) -> None:
+    """Load 5,000 damaged files of each format: an error that names the file, or values."""
+    install(session, *PACKAGES)
+    path = "core/tests/nn/state/test_damaged_files.py"
+    judge(session, path, "JUDGE_REPORT=damaged_files.json", FUZZ_FILES="5000")
 
 
 @nox.session

@@ -168,6 +168,15 @@ def test_truncation_names_the_offset() -> None:
         load(data[:500])
 
 
+def test_what_contradicts_itself_names_the_file(tmp_path: Path) -> None:
+    proto = convnet()
+    proto.graph.node[1].input[0] = "zz"
+    path = tmp_path / "net.onnx"
+    path.write_bytes(proto.SerializeToString())
+    with pytest.raises(FileFormatError, match=r"^onnx: .*net\.onnx: .*'zz' is produced by nothing"):
+        load(path)
+
+
 def test_names_that_are_no_text_are_refused() -> None:
     data = convnet().SerializeToString()
     broken = data.replace(b"Conv", b"\xff\xfenv", 1)

@@ -55,6 +55,16 @@ def check(source: Any) -> list[Problem]:
 
 def _read(source: Any) -> tuple[Program, list[Problem]]:
     proto, folder = _decoded(source)
+    try:
+        return _built(proto, folder)
+    except FileFormatError as error:
+        if folder is None:
+            raise
+        what = str(error).removeprefix("onnx: ")
+        raise FileFormatError(f"onnx: {os.fspath(source)}: {what}") from error
+
+
+def _built(proto: Any, folder: Path | None) -> tuple[Program, list[Problem]]:
     check_text(proto)
     opsets = opsets_of(proto.opset_import) or {"": 1}
     keys: list[FunctionKey] = [_key(function) for function in proto.functions]

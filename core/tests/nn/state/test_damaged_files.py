@@ -1,5 +1,8 @@
 """Files from outside, damaged at random: an error that names the file, or values; never more memory
 than the file can hold, and nothing executed.
+
+`FUZZ_FILES` is how many damaged files there are of each format; `JUDGE_REPORT` names a file for the
+counts.
 """
 
 from __future__ import annotations
@@ -7,21 +10,24 @@ from __future__ import annotations
 import os
 import struct
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from judge_report import write_part
 
 from tg_core import Tensor
-from tg_core.errors import FileFormatError
+from tg_core.errors import FileFormatError, TGError, UnsupportedModel
 from tg_core.nn.state import gguf_load, safe_load, safe_save, torch_load
 
 DATA = Path(__file__).parent / "data"
 EXAMPLES = int(os.environ.get("FUZZ_FILES", "60"))
+SEED = 0
 HEADROOM = 2 << 20
 """Bytes that reading may take beside what the file holds: parsers, messages, compiled kernels."""
 EXTREMES = (0, 1, 0x7F, 0xFF, 1 << 16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 40, 1 << 62)
@@ -78,7 +84,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     }
 
 
-LOADERS: dict[str, Callable[[Path], Any]] = {
+LOADERS: dict[str, Callable[[Any], Any]] = {
     "safetensors": safe_load,
     "gguf": gguf_load,
     "zip": torch_load,
@@ -111,7 +117,7 @@ def damaged(data: st.DataObject, original: bytes) -> bytes:
 
 
 def touch(value: Any) -> None:
-    """Compute what was loaded."""
+    """Compute what was loaded; of a model, what it makes of zeros."""
     if isinstance(value, Tensor):
         value.numpy()
     elif isinstance(value, dict):
@@ -120,36 +126,62 @@ def touch(value: Any) -> None:
     elif isinstance(value, (list, tuple)):
         for entry in value:
             touch(entry)
+    elif hasattr(value, "inputs"):
+        try:
+            touch(value(dict.fromkeys(value.inputs, np.zeros((1, 1, 8, 8), np.float32))))
+        except TGError:
+            return
 
 
-@pytest.mark.parametrize("kind", LOADERS)
+def write_report(kind: str, outcomes: Counter[str]) -> None:
+    header = {"judge": "damaged_files", "numpy": np.__version__, "seed": SEED}
+    counts = {"failed": 0, "files": sum(outcomes.values()), **dict(sorted(outcomes.items()))}
+    write_part(header, "formats", kind, counts)
+
+
+@pytest.mark.parametrize("kind", ["gguf", "legacy", "onnx", "safetensors", "zip"])
 def test_damage_is_an_error_or_harmless(
     kind: str, originals: dict[str, bytes], tmp_path: Path
 ) -> None:
-    path = tmp_path / f"damaged.{kind}"
-    path.write_bytes(originals[kind])
-    touch(LOADERS[kind](path))
+    if kind == "onnx":
+        pytest.importorskip("onnx", reason="ONNX is not installed: pip install ./core[onnx]")
+        from onnx_models import convnet
 
+        from tg_core.onnx import load
+
+        loader, original = load, convnet().SerializeToString()
+    else:
+        loader, original = LOADERS[kind], originals[kind]
+    path = tmp_path / f"damaged.{kind}"
+    path.write_bytes(original)
+    touch(loader(path))
+    outcomes: Counter[str] = Counter()
+
+    @seed(SEED)
     @settings(
         max_examples=EXAMPLES,
         deadline=None,
-        derandomize=True,
+        database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     @given(st.data())
     def run(data: st.DataObject) -> None:
-        content = damaged(data, originals[kind])
+        content = damaged(data, original)
         path.write_bytes(content)
-        message, loaded = path.name, None
+        message, loaded, outcome = path.name, None, "loaded"
         tracemalloc.start()
         try:
-            loaded = LOADERS[kind](path)
+            loaded = loader(path)
         except FileFormatError as error:
-            message = str(error)
+            message, outcome = str(error), "refused"
+        except UnsupportedModel:
+            outcome = "not supported"
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert path.name in message
         assert peak < HEADROOM + 8 * len(content)
         touch(loaded)
+        outcomes[outcome] += 1
 
     run()
+    write_report(kind, outcomes)
