@@ -26,6 +26,7 @@ from linear_programs import (
     to_cells,
 )
 
+from tg_core.device import interpreter
 from tg_core.device.interpreter import InterpreterProgram
 from tg_core.dtype import DType, dtypes, truncate
 from tg_core.errors import CompileError, DeviceError
@@ -427,3 +428,25 @@ def test_bfloat16_cells_round_trip() -> None:
     cells = to_cells([1.0, 1.00390625, -3.0], dtypes.bfloat16)
     got = run_map(Ops.ADD, dtypes.bfloat16, (cells, cells), (dtypes.bfloat16,) * 2)
     assert got.tolist() == [2.0, 2.0, -6.0]
+
+
+def test_launches_of_all_shapes_follow_each_other() -> None:
+    """What is kept of one launch is not taken for another of as many items."""
+    for groups, local in (
+        ((4, 3, 1), (2, 1, 1)),
+        ((3, 4, 1), (2, 1, 1)),
+        ((4, 3, 1), (1, 2, 1)),
+    ) * 2:
+        frame = interpreter._block([], 0, 12, groups, local)
+        items = [(g, l) for g in range(12) for l in range(2)]
+        wanted = {
+            "gidx0": [g % groups[0] for g, _ in items],
+            "gidx1": [g // groups[0] for g, _ in items],
+            "lidx0": [l % local[0] for _, l in items],
+            "lidx1": [l // local[0] for _, l in items],
+        }
+        assert {name: frame.coordinates[name].tolist() for name in wanted} == wanted
+        assert frame.group.tolist() == [g for g, _ in items]
+        assert interpreter._block([], 3, 2, groups, local).coordinates["gidx0"][0] == 3 % groups[0]
+        with pytest.raises(ValueError, match="read-only"):
+            frame.group[0] = 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,6 +39,9 @@ FORMAT = 1
 
 BLOCK = 1 << 16
 """How many work items run at once, at most (but always a whole group)."""
+
+SMALL = 1 << 10
+"""Up to this many, what is known of the items of a block is kept."""
 
 
 @dataclass
@@ -199,7 +203,25 @@ def _block(
     global_size: tuple[int, ...],
     local_size: tuple[int, ...],
 ) -> Frame:
-    """Return the frame of `count` groups from `first` on; `gidx0` and `lidx0` vary fastest."""
+    """Return the frame of `count` groups from `first` on."""
+    small = count * prod(local_size) <= SMALL
+    make = _kept_places if small else _places
+    places = make(first, count, tuple(global_size), tuple(local_size))
+    return Frame(list(arguments), len(places.group), places.coordinates, places.group, count)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the work items of a block are; frames share it, and nothing writes to it."""
+
+    coordinates: dict[str, Array]
+    group: Array
+
+
+def _places(
+    first: int, count: int, global_size: tuple[int, ...], local_size: tuple[int, ...]
+) -> _Places:
+    """Return the places of all items of some groups; `gidx0` and `lidx0` vary fastest."""
     per_group = prod(local_size)
     item = np.arange(count * per_group, dtype=np.int64)
     group, local = item // per_group, item % per_group
@@ -208,7 +230,13 @@ def _block(
         for axis, size in enumerate(sizes):
             coordinates[f"{stem}{axis}"] = flat % size
             flat = flat // size
-    return Frame(list(arguments), len(item), coordinates, group, count)
+    for cells in (group, *coordinates.values()):
+        cells.flags.writeable = False
+    return _Places(coordinates, group)
+
+
+_kept_places = lru_cache(maxsize=256)(_places)
+"""Small kernels are launched again and again, and spend much of their time here."""
 
 
 def _elementwise(node: Node) -> Step:

@@ -140,6 +140,9 @@ def store(storage: Storage, index: Array, lanes: int, values: Array, active: Arr
     if cells.ndim == 1 and positions.ndim == 2:
         cells = cells[:, None]
     owner = storage.owner
+    if owner is None and active is None and positions.shape == cells.shape:
+        storage.cells[0][positions] = cells
+        return
     uniform = len(positions) == 1 and owner is not None
     if uniform and active is None and storage.cells.shape[0] == len(owner):  # type: ignore[arg-type]
         storage.cells[:, positions[0]] = cells
