@@ -145,7 +145,7 @@ def onnx_nodes(session: nox.Session) -> None:
 def storage(session: nox.Session) -> None:
     """Compare random programs of views, writes and swaps with eager numpy."""
     install(session, *PACKAGES)
-    for name in ("storage", "view"):
+    for name in ("storage", "view", "jit"):
         path = f"core/tests/judges/test_{name}_programs.py"
         judge(session, path, "JUDGE_REPORT=storage_programs.json", JUDGE_EXAMPLES="2000")
 
