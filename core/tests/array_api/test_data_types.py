@@ -8,7 +8,7 @@ import pytest
 import tg_core.array_api as xp
 from tg_core import Tensor
 from tg_core.config import Context
-from tg_core.errors import DTypeError
+from tg_core.errors import DeviceError, DTypeError
 
 SIGNED = (xp.int8, xp.int16, xp.int32, xp.int64)
 UNSIGNED = (xp.uint8, xp.uint16, xp.uint32, xp.uint64)
@@ -136,3 +136,30 @@ def test_operators_shift_in_the_common_dtype_and_methods_in_that_of_the_value() 
     assert value.lshift(places).dtype is xp.int8
     value <<= xp.full((2,), 2, dtype=xp.int16)
     assert value.dtype is xp.int8 and value.tolist() == [4, 4]
+
+
+def test_inspection_refuses_what_does_not_exist() -> None:
+    info = xp.__array_namespace_info__()
+    for ask in (info.dtypes, info.default_dtypes):
+        assert ask(device="PYTHON") == ask()
+        with pytest.raises(DeviceError, match="NOWHERE"):
+            ask(device="NOWHERE")
+    for kind in ("complex", ["bool"]):
+        with pytest.raises(DTypeError, match="unknown kind"):
+            info.dtypes(kind=kind)  # type: ignore[arg-type]  # what is tested
+
+
+def test_complex_numbers_are_refused_as_such() -> None:
+    x = xp.ones(2)
+    assert not hasattr(xp, "complex64")
+    for use in (
+        lambda: xp.asarray(1j),
+        lambda: xp.full(2, 1j),  # type: ignore[arg-type]  # what is tested
+        lambda: xp.full_like(x, 1j),  # type: ignore[arg-type]  # what is tested
+        lambda: xp.add(x, 1j),  # type: ignore[arg-type]  # what is tested
+        lambda: xp.where(x > 0, x, 1j),  # type: ignore[arg-type]  # what is tested
+        lambda: xp.result_type(xp.float32, 1j),  # type: ignore[arg-type]  # what is tested
+        lambda: xp.linspace(0, 1j, 3),  # type: ignore[arg-type]  # what is tested
+    ):
+        with pytest.raises(DTypeError, match="complex numbers have no data type here"):
+            use()

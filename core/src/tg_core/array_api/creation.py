@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tg_core.array_api.data_types import result_type
-from tg_core.array_api.operands import SCALARS, array_of, fresh, plain
+from tg_core.array_api.operands import SCALARS, array_of, fresh, plain, refuse_complex
 from tg_core.dtype import DType, dtypes
 from tg_core.errors import DTypeError, ShapeError
 
@@ -55,8 +55,7 @@ def asarray(
             raise ShapeError(f"asarray: {type(obj).__name__} becomes an array by a copy only")
         shared = from_dlpack(obj, copy=False)
         return _array_from_array(shared, dtype, device, copy)
-    if isinstance(obj, complex):
-        raise DTypeError("asarray: complex numbers have no data type here")
+    refuse_complex(obj, "asarray")
     if type(obj).__module__ == "numpy":
         import numpy as np
 
@@ -183,6 +182,7 @@ def full(
         spread = fill_value._commit() if dtype is None else fill_value.cast(dtype)
         return spread._broadcast_to(sizes_of(shape)).clone(device)
     fill_value = plain(fill_value)
+    refuse_complex(fill_value, "full")
     if not isinstance(fill_value, SCALARS):
         raise DTypeError(f"full: expected bool, int or float, found {fill_value!r}")
     return Tensor.full(sizes_of(shape), fill_value, dtype=dtype, device=device)
@@ -233,10 +233,13 @@ def linspace(
         endpoint: whether `stop` is among the values.
 
     Raises:
+        DTypeError: an end is complex.
         ShapeError: `num` is negative.
     """
     from tg_core.tensor import Tensor
 
+    for end in (start, stop):
+        refuse_complex(end, "linspace")
     if num < 0:
         raise ShapeError(f"linspace: num must not be negative, found {num}")
     target = dtypes.default_float() if dtype is None else dtype

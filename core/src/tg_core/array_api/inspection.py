@@ -26,8 +26,12 @@ class NamespaceInfo:
     def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
         """Return the data types that Python scalars and positions get; the same on all devices.
 
-        There is no complex one.
+        There is no complex one, so the key `complex floating` is left out.
+
+        Raises:
+            DeviceError: there is no such device.
         """
+        _check_device(device)
         return {
             "real floating": dtypes.default_float(),
             "integral": dtypes.default_int(),
@@ -46,19 +50,28 @@ class NamespaceInfo:
         """Return the data types of a kind by name.
 
         Args:
-            device: has no effect, as every device has all.
+            device: one of the devices; every one has all data types.
             kind: one of the kinds of `isdtype`, or a tuple of them; all unless given.
 
         Raises:
+            DeviceError: there is no such device.
             DTypeError: the kind is unknown.
         """
+        _check_device(device)
         kinds = ("bool", "numeric") if kind is None else kind
         found: dict[str, DType] = {}
         for entry in kinds if isinstance(kinds, tuple) else (kinds,):
-            if entry not in BY_KIND:
+            if not isinstance(entry, str) or entry not in BY_KIND:
                 raise DTypeError(f"dtypes: unknown kind {entry!r}, expected {', '.join(BY_KIND)}")
             found.update({dtype.name: dtype for dtype in BY_KIND[entry]})
         return found
+
+
+def _check_device(device: str | None) -> None:
+    if device is not None:
+        from tg_core.device import Device
+
+        Device.require(device)
 
 
 def __array_namespace_info__() -> NamespaceInfo:

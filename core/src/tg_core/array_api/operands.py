@@ -28,9 +28,20 @@ def array_of(x: Any, name: str) -> Tensor:
     """
     from tg_core.tensor import Tensor
 
-    if not isinstance(x, Tensor):
-        raise DTypeError(f"{name}: expected an array, found {type(x).__name__}")
-    return x._commit()
+    if isinstance(x, Tensor):
+        return x._commit()
+    refuse_complex(x, name)
+    raise DTypeError(f"{name}: expected an array, found {type(x).__name__}")
+
+
+def refuse_complex(x: Any, name: str) -> None:
+    """Raise an error that tells why a complex number is refused; nothing for other arguments.
+
+    Raises:
+        DTypeError: it is one.
+    """
+    if isinstance(x, complex):
+        raise DTypeError(f"{name}: complex numbers have no data type here")
 
 
 def floats_of(x: Any, name: str) -> Tensor:
