@@ -88,3 +88,24 @@ def test_errors_come_in_order() -> None:
     with pytest.raises(ShapeError):
         tensor[[0, 1]] = [1.0, 2.0, 3.0]
     assert tensor.tolist() == [1, 2]
+
+
+def test_scalars_that_no_value_is() -> None:
+    integers, halves = Tensor([1, 2]).realize(), Tensor([1.0, 2.0], dtype=dtypes.float16).realize()
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(DTypeError, match="is no int32"):
+            integers[0] = value
+    halves[0] = 10**400
+    halves[1] = -(10**400)
+    assert integers.tolist() == [1, 2] and halves.tolist() == [np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("index", [slice("a"), slice(None, b"b"), slice([1]), np.array(2.5)])
+def test_indices_of_no_kind(index: Any) -> None:
+    tensor = Tensor([1.0, 2.0]).realize()
+    with pytest.raises(IndexingError):
+        tensor[index]
+    with pytest.raises(IndexingError):
+        tensor[index] = 1.0
+    with pytest.raises(IndexingError):
+        tensor[np.array(True)]

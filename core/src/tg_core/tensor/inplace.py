@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import dtypes
 from tg_core.errors import DTypeError, IndexingError
+from tg_core.tensor.data import from_scalar
 from tg_core.tensor.shard_states import stored_base
 from tg_core.tensor.storage_methods import strided_base
+from tg_core.uop.mixin.base import fit_scalar
 from tg_core.uop.mixin.index_parse import IndexEntry, has_advanced, parse_index
 from tg_core.uop.mixin.indexing import result_entries
 from tg_core.uop.ops import GroupOp, Ops
@@ -120,7 +122,7 @@ class InplaceMethods:
     def _value_like(self: Tensor, v: Any) -> Tensor:
         """Return a scalar or nested lists as a tensor of the dtype and device of self."""
         if isinstance(v, (bool, int, float)):
-            return self._const(v, self.dtype)
+            return self._from_uop(from_scalar(fit_scalar(v, self.dtype.kind), self.dtype))
         return type(self)(v, dtype=self.dtype, device=self.uop.device)
 
 

@@ -23,7 +23,7 @@ _COMPARISONS = frozenset((Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ))
 _SCALARS = (int, float, bool, InvalidType)
 
 
-def _fit_scalar(value: Any, kind: str) -> Any:
+def fit_scalar(value: Any, kind: str) -> Any:
     """Return a Python scalar in the kind of its neighbour: an int beside floats is a float."""
     if isinstance(value, InvalidType):
         return value
@@ -88,7 +88,7 @@ class OpBase:
     def _coerce(self, other: Any) -> Self | None:
         """Return `other` as an operand of the same class, or None when it cannot be one."""
         if isinstance(other, _SCALARS):
-            return self._const(_fit_scalar(other, self.dtype.kind))
+            return self._const(fit_scalar(other, self.dtype.kind))
         if isinstance(other, type(self)):
             return other
         return None
@@ -129,7 +129,7 @@ class OpBase:
         if not isinstance(x, _SCALARS):
             return self._operand(x, "ufix")
         weak = isinstance(x, float) and not dtypes.is_float(self.dtype)
-        return self._const(x) if weak else self._const(_fit_scalar(x, self.dtype.kind), self.dtype)
+        return self._const(x) if weak else self._const(fit_scalar(x, self.dtype.kind), self.dtype)
 
     def _as(self, dtype: DType) -> Self:
         return self if self.dtype is dtype else self._apply(Ops.CAST, (), dtype)

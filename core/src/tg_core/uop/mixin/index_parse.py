@@ -105,7 +105,10 @@ def _prepare(x: Any, entry: Any) -> Any:
     if hasattr(entry, "vmin"):
         return entry  # a symbolic position
     if hasattr(entry, "__index__"):
-        return entry.__index__()
+        try:
+            return entry.__index__()
+        except TypeError as error:
+            raise IndexingError(f"index: {entry!r} is no index: {error}") from error
     raise IndexingError(
         f"index: {entry!r} of type {type(entry).__name__} is no index, expected an int, a slice, "
         "None, an ellipsis, a list or an integer or bool tensor"
@@ -171,8 +174,12 @@ def _span(entry: slice, axis: int, size: sint) -> Span:
             raise IndexingError(f"index: {entry} of axis {axis}: {error}") from error
         count = len(range(start, stop, step))
         return Span(start if count else 0, count, step if count > 1 else 1)
-    if any(isinstance(b, float) for b in bounds):
-        raise IndexingError(f"index: {entry} of axis {axis} has a float bound")
+    for bound in bounds:
+        if isinstance(bound, float) or not (
+            bound is None or hasattr(bound, "__index__") or hasattr(bound, "vmin")
+        ):
+            kind = type(bound).__name__
+            raise IndexingError(f"index: {entry} of axis {axis} has a {kind} bound")
     if step != 1:
         raise IndexingError(f"index: a symbolic slice of axis {axis} takes step 1, found {step}")
     start = _symbolic_bound(entry.start, 0, size)
