@@ -319,8 +319,9 @@ class TinyJit(Generic[P, R]):
         """Run the function, and do what it left pending on tensors from outside."""
         with CallWrites() as writes:
             result = self.function(*first, *args, **kwargs)
-        self._written |= writes.storage
         pending = writes.pending()
+        if JIT.value:
+            self._written |= writes.storage
         if JIT.value or pending:
             realize_tensors([*_tensors_of(result), *pending])
         return result

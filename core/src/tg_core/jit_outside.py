@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from tg_core.engine.capture import shared_memory
 from tg_core.errors import JitError
-from tg_core.tensor.registry import changes, live_tensors
+from tg_core.tensor.registry import changes, live_lock, live_tensors
+from tg_core.tensor.states import is_realized
 from tg_core.tensor.writes import bases_of, noted_storage, storage_under
 from tg_core.uop.ops import Ops, UOp
 
@@ -89,15 +90,10 @@ class OutsideMemory:
             keep_readers(self._written_roots)
 
     def _check_tensors(self) -> None:
-        seen = changes()
-        for entry, storage in self._tensors:
-            tensor = entry()
-            if tensor is not None and _storage_of(tensor) != storage:
-                raise Stale(
-                    f"jit: a tensor of shape {tensor.shape} from outside was given other storage"
-                    " since the capture"
-                )
-        self._changes = seen
+        with live_lock:
+            for shown in self._tensors:
+                shown.check()
+            self._changes = changes()
 
     def _check_apart(self, buffers: Sequence[Buffer]) -> None:
         for slot in self.slots:
@@ -112,13 +108,47 @@ class OutsideMemory:
                     raise Overlap(str(shared_memory(self._names[slot], None)))
 
 
-def _tensors_of(nodes: Collection[UOp]) -> list[tuple[weakref.ref[Tensor], list[int]]]:
-    """Return the live tensors that show storage, each with the slots of all that it shows."""
+class _Shown:
+    """A tensor from outside, and the slots of the storage that it shows."""
+
+    __slots__ = ("_node", "_slots", "_tensor")
+
+    def __init__(self, tensor: Tensor, slots: list[int]) -> None:
+        self._tensor = weakref.ref(tensor)
+        self._slots = slots
+        self._node = _settled(tensor.uop)
+
+    def check(self) -> None:
+        """Look whether it still does.
+
+        Raises:
+            Stale: it does not.
+        """
+        tensor = self._tensor()
+        if tensor is None or tensor.uop is self._node:
+            return
+        if _storage_of(tensor) != self._slots:
+            raise Stale(
+                f"jit: a tensor of shape {tensor.shape} from outside was given other storage since"
+                " the capture"
+            )
+        self._node = _settled(tensor.uop)
+
+
+def _settled(node: UOp) -> UOp | None:
+    """Return a node that holds nothing but storage, None for others: values that wait for a write
+    would be kept.
+    """
+    return node if is_realized(node) else None
+
+
+def _tensors_of(nodes: Collection[UOp]) -> list[_Shown]:
+    """Return the live tensors that show storage."""
     if not nodes:
         return []
     slots = {node.arg.slot for node in nodes}
     found = ((tensor, _storage_of(tensor)) for tensor in live_tensors())
-    return [(weakref.ref(t), shown) for t, shown in found if not slots.isdisjoint(shown)]
+    return [_Shown(tensor, shown) for tensor, shown in found if not slots.isdisjoint(shown)]
 
 
 def _storage_of(tensor: Tensor) -> list[int]:

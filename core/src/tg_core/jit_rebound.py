@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.errors import JitError
 from tg_core.jit_outside import Overlap
-from tg_core.tensor.registry import note_change
+from tg_core.tensor.registry import live_lock, note_change
 from tg_core.tensor.states import is_realized
 from tg_core.tensor.tensor import Tensor
 from tg_core.tensor.writes import bases_of
@@ -72,9 +72,10 @@ class Rebound:
     @staticmethod
     def bind(tensors: Sequence[Tensor], nodes: Sequence[UOp]) -> None:
         """Let tensors show nodes."""
-        note_change()
-        for tensor, node in zip(tensors, nodes, strict=True):
-            tensor.uop = node
+        with live_lock:
+            note_change()
+            for tensor, node in zip(tensors, nodes, strict=True):
+                tensor.uop = node
 
 
 class StateForm:

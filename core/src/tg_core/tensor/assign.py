@@ -12,7 +12,7 @@ from tg_core.schedule.views import contiguous_view
 from tg_core.tensor.registry import live_lock, live_tensors
 from tg_core.tensor.shard_states import expand_live_shards, expanded
 from tg_core.tensor.states import ALIASING, device_type, pending_storage, storage_base
-from tg_core.tensor.writes import note_rebound, note_write
+from tg_core.tensor.writes import note_write, rebind
 from tg_core.uop.ops import Ops, UOp
 
 if TYPE_CHECKING:
@@ -218,8 +218,7 @@ def _record_parts(x: Tensor, value: UOp) -> None:
         for base, part in zip(bases, target.src)
         if 0 not in part.shape
     ):
-        note_rebound(x)
-        x.uop = _clone_parts(multi(values, devices, axis))
+        rebind(x, _clone_parts(multi(values, devices, axis)))
         return
     written = []
     for part, base, own in zip(target.src, bases, values):
@@ -242,8 +241,7 @@ def _record(x: Tensor, node: UOp) -> None:
             _rebase_aliases(owner, clone_node(owner))
             base = storage_base(x.uop)
     if not is_state(base) or not _is_writable_view(x.uop):
-        note_rebound(x)
-        x.uop = clone_node(node, x.uop.device if isinstance(x.uop.device, str) else None)
+        rebind(x, clone_node(node, x.uop.device if isinstance(x.uop.device, str) else None))
         return
     target = _target(x.uop, base)
     if node.dtype is not target.dtype:

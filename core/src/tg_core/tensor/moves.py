@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from tg_core.tensor.registry import live_tensors, note_change
+from tg_core.tensor.registry import live_tensors
 from tg_core.tensor.states import is_realized
 from tg_core.uop.graph import substitute_many
 from tg_core.uop.ops import UOp
@@ -42,6 +42,5 @@ def apply_moves(moves: Iterable[Move], *others: tuple[Any, str, Any]) -> None:
     changes = [(tensor, "uop", after) for tensor, before, after in moves if tensor.uop is before]
     changes.extend(others)
     if changes:
-        note_change()
         # without an instruction of the interpreter between them
         deque(map(setattr, *zip(*changes, strict=True)), maxlen=0)

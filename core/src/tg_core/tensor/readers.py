@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tg_core.device import buffer_of
 from tg_core.tensor.registry import changes, live_since, live_tensors, serial_mark
-from tg_core.tensor.states import is_realized
+from tg_core.tensor.states import is_realized, is_virtual
 from tg_core.tensor.writes import bases_of, storage_under
 from tg_core.uop.graph import substitute_many, toposort
 from tg_core.uop.ops import Ops, UOp
@@ -45,10 +45,10 @@ def _unbound(node: UOp) -> bool:
 
 
 class _LazyTensors:
-    """The live tensors that read storage and are not realized.
+    """The live tensors that are to be computed.
 
-    After the first look, only tensors that came since are looked at, as long as none got another
-    node.
+    After the first look, only tensors that came since are looked at, as long as none was written or
+    bound to another value: computing makes no tensor lazy.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class _LazyTensors:
             candidates = [t for t in known if t is not None] + live_since(self._mark)
         else:
             candidates = live_tensors()
-        lazy = [t for t in candidates if not is_realized(t.uop) and storage_of(t.uop)]
+        lazy = [t for t in candidates if not is_realized(t.uop) and not is_virtual(t.uop)]
         self._found = [weakref.ref(tensor) for tensor in lazy]
         self._changes, self._mark = seen, mark
         return lazy

@@ -90,16 +90,21 @@ def live_since(mark: int) -> list[Tensor]:
 
 
 class _Changes:
-    """How often tensors got nodes other than their first."""
+    """When tensors last got nodes that are no results of work on what they stood for."""
 
-    count = 0
+    last = next(_serial)
 
 
 def note_change() -> None:
-    """Note that tensors get other nodes."""
-    _Changes.count += 1
+    """Note that tensors get other nodes, by writes or by being bound to other values. The caller
+    holds `live_lock` until they have them.
+    """
+    # a number of its own for each, so that none is taken for an earlier one
+    _Changes.last = next(_serial)
 
 
 def changes() -> int:
-    """Return a number that differs from an earlier one if tensors got other nodes meanwhile."""
-    return _Changes.count
+    """Return a number that differs from an earlier one if tensors got other nodes meanwhile, but
+    for those that were computed.
+    """
+    return _Changes.last

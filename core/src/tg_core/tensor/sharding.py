@@ -47,11 +47,9 @@ class ShardingMethods:
         Raises:
             DeviceError, IndexingError, ShapeError: as `shard`.
         """
-        from tg_core.tensor.writes import note_rebound
+        from tg_core.tensor.writes import rebind
 
-        node = self.shard(devices, axis).uop
-        note_rebound(self)
-        self.uop = node
+        rebind(self, self.shard(devices, axis).uop)
         if self.grad is not None:
             self.grad = self.grad.shard(devices, axis)
         return self

@@ -74,11 +74,9 @@ class StorageMethods:
 
     def to_(self: Tensor, device: str | tuple[str, ...] | None) -> Tensor:
         """Move self to `device` in place, its gradient along; return self."""
-        from tg_core.tensor.writes import note_rebound
+        from tg_core.tensor.writes import rebind
 
-        moved = self.to(device)
-        note_rebound(self)
-        self.uop = moved.uop
+        rebind(self, self.to(device).uop)
         if self.grad is not None:
             self.grad = self.grad.to(device)
         return self
@@ -118,10 +116,9 @@ class StorageMethods:
             raise ShapeError(
                 f"replace: shape {shape_text(self.shape)} cannot become {shape_text(x.shape)}"
             )
-        from tg_core.tensor.writes import note_rebound
+        from tg_core.tensor.writes import rebind
 
-        note_rebound(self)
-        self.uop = x.uop
+        rebind(self, x.uop)
         return self
 
     def callify(self: Tensor, *lst: Tensor) -> Tensor:

@@ -12,7 +12,14 @@ import weakref
 from typing import TYPE_CHECKING
 
 from tg_core.device import buffer_of
-from tg_core.tensor.registry import live_before, live_tensors, note_change, serial_mark
+from tg_core.device.storage import slot_mark
+from tg_core.tensor.registry import (
+    live_before,
+    live_lock,
+    live_tensors,
+    note_change,
+    serial_mark,
+)
 from tg_core.tensor.shard_states import parts_of
 from tg_core.tensor.states import is_realized, storage_base
 from tg_core.uop.graph import substitute_many, toposort
@@ -27,9 +34,9 @@ __all__ = [
     "CallWrites",
     "bases_of",
     "captured_call",
-    "note_rebound",
     "note_write",
     "noted_storage",
+    "rebind",
     "storage_under",
 ]
 
@@ -64,9 +71,11 @@ class CallWrites:
         self.rebound: list[tuple[weakref.ref[Tensor], UOp]] = []
         """Tensors that got another node than a write gives them, each with the one it had."""
         self._slots: set[int] = set()
+        self._first_new = 0
 
     def __enter__(self) -> CallWrites:
         self.mark = serial_mark()
+        self._first_new = slot_mark()
         if self.is_captured:
             order = toposort([t.uop for t in live_tensors()], _unbound, enter_calls=False)
             self._old = [node for node in order if node.op is Ops.AFTER]
@@ -78,8 +87,8 @@ class CallWrites:
 
     @property
     def storage(self) -> frozenset[int]:
-        """Slots of the BUFFER nodes that were written."""
-        return frozenset(self._slots)
+        """Slots of the BUFFER nodes from before that were written."""
+        return frozenset(slot for slot in self._slots if slot < self._first_new)
 
     @property
     def old_states(self) -> set[UOp]:
@@ -161,18 +170,22 @@ def storage_under(state: UOp) -> UOp:
 
 
 def note_write(base: UOp) -> None:
-    """Note that a write to a state was recorded."""
+    """Note that a write to a state is about to be recorded. The caller holds `live_lock`."""
     storage = storage_under(base)
     buffer = buffer_of(storage)
     if buffer is None:
         return
     noted_storage.add(id(buffer.root))
+    # what was storage is computed now, from other storage maybe
+    note_change()
     for call in _calls.running:
         call.note_slot(storage.arg.slot)
 
 
-def note_rebound(tensor: Tensor) -> None:
-    """Note that a tensor is about to get another node than a write gives it."""
-    note_change()
-    for call in _calls.running:
-        call.note_rebound(tensor)
+def rebind(tensor: Tensor, node: UOp) -> None:
+    """Give a tensor another node than a write gives it."""
+    with live_lock:
+        for call in _calls.running:
+            call.note_rebound(tensor)
+        note_change()
+        tensor.uop = node
