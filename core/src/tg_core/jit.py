@@ -17,6 +17,7 @@ from tg_core.engine.capture import Capture, capturing
 from tg_core.engine.replay import Replay
 from tg_core.errors import JitError
 from tg_core.jit_file import dump_captured, load_captured
+from tg_core.jit_gradients import Gradients, gradients_now
 from tg_core.jit_inputs import CaptureSignature, Inputs, copy_of, placeholder
 from tg_core.jit_outside import OutsideMemory, Overlap, Stale
 from tg_core.jit_quick import QuickForm
@@ -59,6 +60,7 @@ class Captured:
         draws: Draws,
         first_new: int,
         rebound: Rebound,
+        gradients: Gradients,
     ) -> None:
         self.signature = CaptureSignature(inputs)
         self.rebound = rebound
@@ -93,7 +95,8 @@ class Captured:
                 if (buffer := buffer_of(node)) is not None
                 and node not in slots
                 and node.arg.slot < first_new
-            }
+            },
+            gradients,
         )
         self.form: Form | None = self.form_of(inputs, *arguments)
 
@@ -113,11 +116,14 @@ class Captured:
             return StateForm(form, self.rebound.outside, self.pinned)
         return form
 
-    def describe_replay(self, outside: Mapping[UOp, Buffer] | None = None) -> None:
+    def describe_replay(
+        self, outside: Mapping[UOp, Buffer] | None = None, gradients: Gradients | None = None
+    ) -> None:
         """Note which variables a run takes, and what it uses and writes.
 
         Args:
             outside: storage that others use, too, by BUFFER node.
+            gradients: that tensors from outside must have.
         """
         outside = outside or {}
         self.values = VariableValues(self.replay.variables(), self.draws)
@@ -125,7 +131,9 @@ class Captured:
         known = {id(buffer) for buffer in outside.values()}
         slots = [slot for slot in self.written if slot < len(self.names)]
         written = [buffer for buffer in fixed if id(buffer) in known]
-        self.memory = OutsideMemory(outside.values(), written, slots, self.names, outside.keys())
+        self.memory = OutsideMemory(
+            outside.values(), written, slots, self.names, outside.keys(), gradients
+        )
 
     def run(self, inputs: Inputs) -> Any:
         """Replay on new inputs and return the new result.
@@ -331,6 +339,7 @@ class TinyJit(Generic[P, R]):
         _, drawn = random_state()
         start = dict(drawn)
         first_new = slot_mark()
+        gradients = gradients_now()
         own = {t.buffer: t.name for i, t in enumerate(inputs.tensors) if i not in inputs.pinned}
         with Capture(own) as capture, CallWrites(captured=True) as writes:
             try:
@@ -345,7 +354,14 @@ class TinyJit(Generic[P, R]):
         rebound = find_rebound(writes, inputs, first_new)
         if rebound is not None:
             self.captured = Captured(
-                capture, inputs, (args, kwargs), result, draws, first_new, rebound
+                capture,
+                inputs,
+                (args, kwargs),
+                result,
+                draws,
+                first_new,
+                rebound,
+                Gradients(gradients),
             )
             self.calls += 1
         inputs.bind_back()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from tg_core.device import Buffer
+    from tg_core.jit_gradients import Gradients
     from tg_core.tensor import Tensor
 
 __all__ = ["OutsideMemory", "Overlap", "Stale"]
@@ -28,7 +29,7 @@ class Overlap(JitError):
 
 
 class Stale(JitError):
-    """Tensors from outside show other storage than at capture."""
+    """Tensors from outside show other storage, or have other gradients, than at capture."""
 
 
 class OutsideMemory:
@@ -40,6 +41,7 @@ class OutsideMemory:
         slots: numbers of the arguments that it writes.
         names: of the arguments.
         nodes: the BUFFER nodes of what is used, to find the tensors that show it.
+        gradients: that tensors from outside must have.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class OutsideMemory:
         slots: Iterable[int],
         names: Sequence[str],
         nodes: Collection[UOp] = (),
+        gradients: Gradients | None = None,
     ) -> None:
         self.used, self.written = list(used), list(written)
         self._tensors = _tensors_of(nodes)
@@ -58,7 +61,8 @@ class OutsideMemory:
         self._used_roots = frozenset(id(b.root) for b in self.used)
         self._written_roots = frozenset(id(b.root) for b in self.written)
         self._writes = bool(self.slots or self.written)
-        self.is_idle = not self.used and not self._writes
+        self._gradients = gradients or None
+        self.is_idle = not self.used and not self._writes and not gradients
         """Whether nothing needs to be done."""
 
     def prepare(self, buffers: Sequence[Buffer]) -> None:
@@ -70,8 +74,11 @@ class OutsideMemory:
 
         Raises:
             Overlap: an argument that is written is used in another way, too.
-            Stale: a tensor from outside shows other storage than at capture.
+            Stale: a tensor from outside shows other storage, or has another gradient, than at
+                capture.
         """
+        if self._gradients is not None and not self._gradients.are_as_found():
+            raise Stale("jit: tensors from outside were given other gradients since the capture")
         if changes() != self._changes:
             self._check_tensors()
         if noted_storage and not noted_storage.isdisjoint(self._used_roots):

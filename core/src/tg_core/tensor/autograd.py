@@ -101,5 +101,9 @@ class AutogradMethods:
             if grad is None:
                 continue
             new = type(param)._from_uop(grad)
-            param.grad = new if param.grad is None else param.grad + new
+            if param.grad is None:
+                param.grad = new
+            else:
+                # the same tensor: a captured call that adds to it does so at each replay
+                param.grad.replace(param.grad + new)
         return self
