@@ -9,8 +9,7 @@ this one at discovery, when nothing is to be rendered yet.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tg_core.config import DEBUG, Context, ContextVar
 from tg_core.device import (
@@ -46,6 +45,7 @@ from tg_core.plugins import (
 )
 from tg_core.plugins.markers import HOOK_VERSION, hookimpl
 from tg_core.support.disk_cache import DiskCache
+from tg_core.support.lazy import lazy_names
 from tg_core.uop.ops import (
     AddrSpace,
     AxisType,
@@ -277,11 +277,4 @@ _LAZY = {
     "when": "tg_core.hcq.external",
 }
 
-
-def __getattr__(name: str) -> Any:
-    module = _LAZY.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(module), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)

@@ -225,9 +225,8 @@ class TinyJit(Generic[P, R]):
         return functools.partial(jit._call, (instance,))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the capture to a file that `TinyJit.load` reads: compiled kernels, and the
-        storage they read
-        from outside of the arguments.
+        """Write the capture to a file that `TinyJit.load` reads: compiled kernels, and the storage
+        they read from outside of the arguments.
 
         Raises:
             JitError: nothing has been captured yet, or the capture has no written form.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
+import typing
 from dataclasses import FrozenInstanceError, asdict, dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -148,3 +150,10 @@ def test_copies() -> None:
     point = Point(1, name="a")
     assert pickle.loads(pickle.dumps(point)) == point
     assert copy.deepcopy(point) == point
+
+
+def test_the_constructor_is_described() -> None:
+    described = inspect.signature(Point)
+    assert str(described) == str(inspect.signature(Standard))
+    assert typing.get_type_hints(Point.__init__)["y"] is float
+    assert Point.__init__.__module__ == __name__

@@ -16,7 +16,7 @@ from tg_core.support.lazy import lazy_names
 if TYPE_CHECKING:
     from tg_core.codegen.optimize import Opt, OptKind
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__, {"Opt": "tg_core.codegen.optimize", "OptKind": "tg_core.codegen.optimize"}
 )
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tg_core.hcq.submits import Submits, schedule_submits
 
 # what a process has no use for that replays nothing: host programs and queues
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "DependencyTracker": "tg_core.hcq.dependencies",

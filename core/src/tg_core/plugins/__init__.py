@@ -17,7 +17,7 @@ from tg_core.support.lazy import lazy_names
 if TYPE_CHECKING:
     from tg_core.plugins.queues import QueueDescription
 
-__getattr__ = lazy_names(__name__, {"QueueDescription": "tg_core.plugins.queues"})
+__getattr__, __dir__ = lazy_names(__name__, {"QueueDescription": "tg_core.plugins.queues"})
 
 __all__ = [
     "Capability",

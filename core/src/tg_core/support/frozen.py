@@ -102,6 +102,8 @@ def _constructor(cls: type, names: tuple[str, ...]) -> Callable[..., None]:
     scope["assign"] = object.__setattr__
     exec(text, scope)
     made: Callable[..., None] = scope["__init__"]
+    made.__module__ = cls.__module__
+    made.__annotations__ = {**cls.__annotations__, "return": None}
     return made
 
 

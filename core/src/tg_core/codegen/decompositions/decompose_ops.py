@@ -1,8 +1,7 @@
 """Replace the ops a target lacks.
 
 Input: a kernel SINK with committed dtypes, before expansion. Output: only ops in `native_ops`, but
-    for integer division, which
-`lower_divisions` treats after indices are final.
+for integer division, which `lower_divisions` treats after indices are final.
 """
 
 from __future__ import annotations

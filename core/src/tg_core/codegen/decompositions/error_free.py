@@ -55,9 +55,11 @@ def fused_product(a: UOp, b: UOp) -> Pair:
 def pair_quotient(a: Pair, b: Pair, fused: bool) -> UOp:
     """Return `a / b` of unevaluated sums, rounded once but for about 2^-(2 * mantissa bits).
 
+    Holds where neither the inverse of the divisor nor a product overflows or underflows.
+
     Args:
         a: the dividend.
-        b: the divisor.
+        b: the divisor, not zero.
         fused: the target has a MULACC that rounds once.
     """
     product = fused_product if fused else exact_product

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _STREAMS, _SUBMISSION = "tg_core.hcq.encode.streams", "tg_core.hcq.encode.submission"
 
 # what most processes have no use for: queues
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Commands": _STREAMS,
