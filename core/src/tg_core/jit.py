@@ -60,6 +60,7 @@ class Captured:
         draws: Draws,
         first_new: int,
         rebound: Rebound,
+        computed: list[tuple[Tensor, UOp]],
         gradients: Gradients,
     ) -> None:
         self.signature = CaptureSignature(inputs)
@@ -96,6 +97,7 @@ class Captured:
                 and node not in slots
                 and node.arg.slot < first_new
             },
+            computed,
             gradients,
         )
         self.form: Form | None = self.form_of(inputs, *arguments)
@@ -117,12 +119,16 @@ class Captured:
         return form
 
     def describe_replay(
-        self, outside: Mapping[UOp, Buffer] | None = None, gradients: Gradients | None = None
+        self,
+        outside: Mapping[UOp, Buffer] | None = None,
+        computed: list[tuple[Tensor, UOp]] | None = None,
+        gradients: Gradients | None = None,
     ) -> None:
         """Note which variables a run takes, and what it uses and writes.
 
         Args:
             outside: storage that others use, too, by BUFFER node.
+            computed: tensors from outside that it computes anew, with their nodes.
             gradients: that tensors from outside must have.
         """
         outside = outside or {}
@@ -132,7 +138,13 @@ class Captured:
         slots = [slot for slot in self.written if slot < len(self.names)]
         written = [buffer for buffer in fixed if id(buffer) in known]
         self.memory = OutsideMemory(
-            outside.values(), written, slots, self.names, outside.keys(), gradients
+            outside.values(),
+            written,
+            slots,
+            self.names,
+            outside.keys(),
+            computed or (),
+            gradients,
         )
 
     def run(self, inputs: Inputs) -> Any:
@@ -360,6 +372,7 @@ class TinyJit(Generic[P, R]):
                 draws,
                 first_new,
                 rebound,
+                writes.computed_alive(),
                 Gradients(gradients),
             )
             self.calls += 1

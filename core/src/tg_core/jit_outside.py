@@ -41,6 +41,7 @@ class OutsideMemory:
         slots: numbers of the arguments that it writes.
         names: of the arguments.
         nodes: the BUFFER nodes of what is used, to find the tensors that show it.
+        computed: tensors from outside that are computed anew at each replay, with their nodes.
         gradients: that tensors from outside must have.
     """
 
@@ -51,10 +52,14 @@ class OutsideMemory:
         slots: Iterable[int],
         names: Sequence[str],
         nodes: Collection[UOp] = (),
+        computed: Iterable[tuple[Tensor, UOp]] = (),
         gradients: Gradients | None = None,
     ) -> None:
         self.used, self.written = list(used), list(written)
-        self._tensors = _tensors_of(nodes)
+        self._tensors: list[_Shown | _Computed] = [
+            *_tensors_of(nodes),
+            *(_Computed(tensor, node) for tensor, node in computed),
+        ]
         self._changes = changes()
         self.slots = frozenset(slots)
         self._names = names
@@ -79,13 +84,13 @@ class OutsideMemory:
         """
         if self._gradients is not None and not self._gradients.are_as_found():
             raise Stale("jit: tensors from outside were given other gradients since the capture")
-        if changes() != self._changes:
-            self._check_tensors()
         if noted_storage and not noted_storage.isdisjoint(self._used_roots):
             # most programs leave nothing pending
             from tg_core.tensor.outside import settle_writes
 
             settle_writes(self._used_roots)
+        if changes() != self._changes:
+            self._check_tensors()
         if not self._writes:
             return
         self._check_apart(buffers)
@@ -140,6 +145,31 @@ class _Shown:
                 " the capture"
             )
         self._node = _settled(tensor.uop)
+
+
+class _Computed:
+    """A tensor from outside that a capture computes anew each time, as it did when captured.
+
+    Where what it reads is overwritten, it gets a copy of that, of which the capture knows nothing.
+    """
+
+    __slots__ = ("_node", "_tensor")
+
+    def __init__(self, tensor: Tensor, node: UOp) -> None:
+        self._tensor, self._node = weakref.ref(tensor), weakref.ref(node)
+
+    def check(self) -> None:
+        """Look whether its value still comes about as it did.
+
+        Raises:
+            Stale: it does not.
+        """
+        tensor = self._tensor()
+        if tensor is not None and tensor.uop is not self._node():
+            raise Stale(
+                f"jit: a tensor of shape {tensor.shape} from outside, which was to be computed, got"
+                " another value since the capture"
+            )
 
 
 def _settled(node: UOp) -> UOp | None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tg_core.errors import JitError
 from tg_core.jit_outside import Overlap
+from tg_core.tensor.readers import storage_of
+from tg_core.tensor.realize import realize_tensors
 from tg_core.tensor.registry import live_lock, note_change
 from tg_core.tensor.states import is_realized
 from tg_core.tensor.tensor import Tensor
@@ -129,8 +131,8 @@ def find_rebound(writes: CallWrites, inputs: Inputs, first_new: int) -> Rebound 
         first_new: above the slots of storage that was there before the call.
 
     Returns:
-        None when the call is none to be replayed: it gave storage to tensors that had none, or
-        other storage to a tensor that shared it.
+        None when the call is none to be replayed: it gave storage to tensors that had none, other
+        storage to a tensor that shared it, or another node to one that it computed.
 
     Raises:
         JitError: a tensor that was rebound from outside is an argument, too.
@@ -149,6 +151,8 @@ def find_rebound(writes: CallWrites, inputs: Inputs, first_new: int) -> Rebound 
             before.append(old)
     if not all(map(is_realized, before)):
         return None
+    if any(tensor.uop is not node for tensor, node in writes.computed_alive()):
+        return None
     given = {id(t) for t, s in zip(inputs.originals, inputs.swapped, strict=True) if t is not s}
     if not given.isdisjoint(map(id, outside)):
         raise JitError(_TWICE)
@@ -157,6 +161,8 @@ def find_rebound(writes: CallWrites, inputs: Inputs, first_new: int) -> Rebound 
         new = any(base.arg.slot >= first_new for base in _storage(tensor.uop))
         if new and id(tensor) not in settled:
             return None
+    if outside and _settle_computed(writes, before):
+        return None
     others = {b for t in older if id(t) not in settled for b in _storage(t.uop)}
     others.update(t.buffer for t in inputs.tensors)
     for number, old in enumerate(before):
@@ -165,6 +171,16 @@ def find_rebound(writes: CallWrites, inputs: Inputs, first_new: int) -> Rebound 
         if known_bases != _storage(old) or not known_bases.isdisjoint(others):
             return None
     return Rebound(outside, numbers)
+
+
+def _settle_computed(writes: CallWrites, before: Sequence[UOp]) -> bool:
+    """Realize what a call computed from storage that replays take for what it becomes; returns
+    whether there was any.
+    """
+    given = {base for node in before for base in _storage(node)}
+    reading = [t for t, _ in writes.computed_alive() if not given.isdisjoint(storage_of(t.uop))]
+    realize_tensors(reading)
+    return bool(reading)
 
 
 def _storage(node: UOp) -> set[UOp]:

@@ -128,3 +128,63 @@ def test_plain_calls_keep_no_list_of_what_they_wrote() -> None:
     jit(vector(1, 2, 3))
     assert len(jit._written) == 1
     assert state.tolist() == [6.0, 0.0, 0.0]
+
+
+def test_a_lazy_value_from_outside_is_not_computed_from_what_came_later() -> None:
+    source = vector(1, 2, 3)
+    lazy = source * 3
+    jit = TinyJit(lambda x: lazy + x)
+    one = vector(1, 1, 1)
+    for number in range(6):
+        if number == 3:
+            source.assign(source * 100)
+        assert jit(one).tolist() == [4.0, 7.0, 10.0]
+    lazy.replace(source + 0)
+    assert jit(one).tolist() == [101.0, 201.0, 301.0]
+
+
+def test_a_lazy_value_from_outside_that_was_realized_meanwhile() -> None:
+    source = vector(1, 2, 3)
+    lazy = source * 3
+    jit = TinyJit(lambda x: lazy + x)
+    one = vector(1, 1, 1)
+    for number in range(6):
+        if number == 3:
+            lazy.realize()
+            source.assign(source * 100).realize()
+        assert jit(one).tolist() == [4.0, 7.0, 10.0]
+
+
+def test_a_lazy_value_stays_lazy_in_captures() -> None:
+    packed = Tensor(np.arange(4, dtype=np.int8)).realize()
+    weight = packed.float() * 0.5
+    calls = []
+
+    def step(x: Tensor) -> Tensor:
+        calls.append(1)
+        return weight + x
+
+    jit = TinyJit(step)
+    for _ in range(4):
+        assert jit(vector(1, 1, 1, 1)).tolist() == [1.0, 1.5, 2.0, 2.5]
+    assert len(calls) == 2
+    assert "buffer" not in repr(weight)
+
+
+def test_a_lazy_value_of_what_the_call_binds_anew() -> None:
+    state, other = vector(1, 2, 3), vector(0, 0, 0)
+    other.replace(other - state)
+    old = other.tolist()
+    other.replace(vector(0, 0, 0) - state)
+
+    def step(x: Tensor) -> Tensor:
+        state.replace(other + x)
+        return state * 2
+
+    jit = TinyJit(step)
+    for number in range(6):
+        assert jit(vector(number, 0, 0)).tolist() == [
+            2 * (old[0] + number),
+            2 * old[1],
+            2 * old[2],
+        ]

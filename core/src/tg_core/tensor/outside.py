@@ -17,10 +17,10 @@ from tg_core.tensor.readers import (
     storage_of,
 )
 from tg_core.tensor.realize import Pending, realize_tensors, run_pending
-from tg_core.tensor.registry import live_lock, live_tensors
-from tg_core.tensor.states import is_realized, pending_storage
+from tg_core.tensor.registry import live_lock, live_tensors, note_change
+from tg_core.tensor.states import is_realized, pending_storage, storage_base
 from tg_core.tensor.tensor import Tensor
-from tg_core.tensor.writes import noted_storage, storage_under
+from tg_core.tensor.writes import bases_of, noted_storage, storage_under
 from tg_core.uop.graph import toposort
 from tg_core.uop.ops import Ops, UOp
 
@@ -47,6 +47,8 @@ def settle_outside(call: CallWrites, tensors: Sequence[Tensor]) -> None:
     if states:
         with Unrecorded():
             call.note_replaced(run_pending([Tensor._from_uop(node) for node in states]))
+        order = toposort([t.uop for t in tensors], _unbound, enter_calls=False)
+    _note_computed(call, order)
     memory = Pending([t.uop for t in tensors]).overwritten()
     if not memory:
         return
@@ -55,6 +57,21 @@ def settle_outside(call: CallWrites, tensors: Sequence[Tensor]) -> None:
     if readers:
         with Unrecorded():
             _copy_for(readers, memory)
+
+
+def _note_computed(call: CallWrites, order: Sequence[UOp]) -> None:
+    """Note which tensors from before a call computes.
+
+    They are not realized: weights that are unpacked where they are used would fill the memory.
+    """
+    nodes = set(order)
+    rebound = {id(tensor) for tensor, _ in call.rebound_alive()}
+    for tensor in call.older():
+        base = storage_base(tensor.uop)
+        if base not in nodes or id(tensor) in rebound or not storage_of(base):
+            continue
+        if not is_realized(base) and not any(n.op is Ops.AFTER for n in bases_of(base)):
+            call.note_computed(tensor)
 
 
 def settle_writes(memory: Collection[int]) -> None:
@@ -88,6 +105,7 @@ def _copy_for(readers: Sequence[Tensor], memory: Collection[int]) -> None:
     copies = [Tensor._from_uop(_copy_of(node)) for node in storage]
     run_pending(copies)
     kept = {node: copy.uop for node, copy in zip(storage, copies, strict=True)}
+    note_change()
     replace_storage(readers, kept)
 
 

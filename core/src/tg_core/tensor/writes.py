@@ -72,6 +72,7 @@ class CallWrites:
         """Tensors that got another node than a write gives them, each with the one it had."""
         self._slots: set[int] = set()
         self._first_new = 0
+        self._computed: dict[int, tuple[weakref.ref[Tensor], UOp]] = {}
 
     def __enter__(self) -> CallWrites:
         self.mark = serial_mark()
@@ -124,6 +125,17 @@ class CallWrites:
             if tensor is not None:
                 found.setdefault(id(tensor), (tensor, old))
         return list(found.values())
+
+    def note_computed(self, tensor: Tensor) -> None:
+        """Note that the call computes a tensor from before as a part of something."""
+        self._computed.setdefault(id(tensor), (weakref.ref(tensor), tensor.uop))
+
+    def computed_alive(self) -> list[tuple[Tensor, UOp]]:
+        """Return the tensors from before that the call computed and that are alive, each with the
+        node it had then.
+        """
+        found = ((entry(), node) for entry, node in self._computed.values())
+        return [(tensor, node) for tensor, node in found if tensor is not None]
 
     def note_slot(self, slot: int) -> None:
         """Note that storage was written."""
