@@ -565,3 +565,43 @@ def test_a_file_holds_state() -> None:
         bound(ramp(3))
     with pytest.raises(JitError, match="which a file cannot do"):
         pickle.dumps(bound)
+
+
+def test_a_pending_write_reads_state_that_the_call_overwrites() -> None:
+    first, second = ramp(2, 1), ramp(2)
+
+    def step(x: Tensor) -> Tensor:
+        second.assign(first + x)
+        first.assign(first * 2).realize()
+        return first + 0
+
+    jit = TinyJit(step)
+    expected = np.array([1.0, 2.0])
+    for _ in range(5):
+        before, expected = expected, expected * 2
+        assert jit(ramp(2)).tolist() == expected.tolist()
+        assert second.tolist() == (before + [0.0, 1.0]).tolist()
+
+
+def test_state_without_storage_is_written_in_several_ways() -> None:
+    def run(wrap: Callable[..., Any]) -> list[Any]:
+        states = [ramp(4, start) for start in (1, 5, 9)]
+
+        def step(x: Tensor) -> Tensor:
+            a, b, c = states
+            c.flip(0).assign(c - a + x)
+            a.replace(a + x)
+            a.assign(b - c + x)
+            c[2:].assign((a - c + x)[2:])
+            b[1:].assign((c + x)[1:])
+            return a * 2 + x
+
+        jit = wrap(step)
+        seen = []
+        for number in range(5):
+            seen.append((jit(ramp(4, number)).tolist(), values(states)))
+            if number == 0:
+                states[2].replace(states[2] - ramp(4))
+        return seen
+
+    assert run(TinyJit) == run(lambda step: step)

@@ -53,7 +53,9 @@ def settle_outside(call: CallWrites, tensors: Sequence[Tensor]) -> None:
     if not memory:
         return
     rebound = {id(tensor) for tensor, _ in call.rebound_alive()}
-    readers = readers_among((t for t in call.older() if id(t) not in rebound), memory)
+    # what the call itself gave a value to is a part of the capture
+    others = (t for t in call.older() if id(t) not in rebound and not call.writes_to(t.uop))
+    readers = readers_among(others, memory)
     if readers:
         with Unrecorded():
             _copy_for(readers, memory)

@@ -114,7 +114,7 @@ class CallWrites:
         return [
             tensor
             for tensor in self.older()
-            if not is_realized(tensor.uop) and (id(tensor) in rebound or self._shows(tensor.uop))
+            if not is_realized(tensor.uop) and (id(tensor) in rebound or self.writes_to(tensor.uop))
         ]
 
     def rebound_alive(self) -> list[tuple[Tensor, UOp]]:
@@ -145,7 +145,8 @@ class CallWrites:
         """Note that a tensor is about to get another node."""
         self.rebound.append((weakref.ref(tensor), tensor.uop))
 
-    def _shows(self, node: UOp) -> bool:
+    def writes_to(self, node: UOp) -> bool:
+        """Tell whether the call wrote the storage that a value waits for."""
         return any(
             base.op is Ops.AFTER and storage_under(base).arg.slot in self._slots
             for base in bases_of(node)
