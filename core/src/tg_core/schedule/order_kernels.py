@@ -52,6 +52,8 @@ class _Order:
         self.steps = steps
         self.of_effect = of_effect
         self.before: list[set[int]] = [set() for _ in steps]
+        self.required: list[set[int]] = [set() for _ in steps]
+        """Of those before a step, the ones whose effects it needs; no snapshot changes that."""
         self.superseders: dict[UOp, list[int]] = {}
         for number, step in enumerate(steps):
             for state in step.onto:
@@ -65,17 +67,21 @@ class _Order:
         for effect in (*effects, *step.deps):
             for earlier in self.of_effect.get(effect, ()):
                 if earlier != number:
-                    self.before[number].add(earlier)
+                    self.require(number, earlier)
         for state in step.reads:
             for later in self.superseders.get(strip_bitcast(state), ()):
                 if later != number:
                     self.before[later].add(number)
 
+    def require(self, number: int, earlier: int) -> None:
+        self.before[number].add(earlier)
+        self.required[number].add(earlier)
+
     def sort(self) -> list[Step]:
         """Return the steps in order; ties keep the order of the graph."""
         for group in self.of_effect.values():
             for earlier, number in itertools.pairwise(group):
-                self.before[number].add(earlier)
+                self.require(number, earlier)
         while True:
             order = self.try_sort()
             if len(order) == len(self.steps):
@@ -108,7 +114,7 @@ class _Order:
                 later = [
                     w
                     for w in self.superseders.get(strip_bitcast(state), ())
-                    if w != number and w in stuck
+                    if w != number and w in stuck and number not in self.required[w]
                 ]
                 if later and state not in step.onto:
                     self.snapshot(number, position, later)
@@ -132,13 +138,16 @@ class _Order:
         new = Step(kernel, [state], [copy], list(kernel.states), label="snapshot")
         self.steps.append(new)
         self.before.append(set())
+        self.required.append(set())
         self.of_effect[store] = [len(self.steps) - 1]
         step.reads[position] = copy
         step.arguments = [copy if a is state else a for a in step.arguments]
         for writer in later:
             self.before[writer].discard(number)
-        self.before[number].add(len(self.steps) - 1)
+        self.require(number, len(self.steps) - 1)
         self.add_edges(len(self.steps) - 1)
+        # it may read another state that the same step supersedes
+        self.add_edges(number)
 
 
 def order_kernels(steps: Sequence[Step], of_effect: dict[UOp, list[int]]) -> list[Step]:
