@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg_core.array_api.operands import array_of, float_pair, floats_of, fresh, pair
-from tg_core.dtype import dtypes
 
 if TYPE_CHECKING:
     from tg_core.tensor import Tensor
@@ -68,15 +67,7 @@ def reciprocal(x: Tensor, /) -> Tensor:
 def remainder(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
     """Return the remainder of `floor_divide`, which has the sign of x2."""
     left, right = pair(x1, x2, "remainder")
-    if not dtypes.is_float(left.dtype):
-        return left % right
-    result = left % right
-    # a zero, too, has the sign of the divisor, and an infinite divisor leaves what is on its side
-    infinite = right.isinf() & left.isfinite()
-    opposite = (left < 0.0).ne(right < 0.0) & left.ne(0.0)
-    result = infinite.where(opposite.where(right, left), result)
-    zero = (right < 0.0).where(left._const(-0.0, left.dtype), left._const(0.0, left.dtype))
-    return (result.eq(0.0) & right.ne(0.0)).where(zero, result)
+    return left % right
 
 
 def square(x: Tensor, /) -> Tensor:

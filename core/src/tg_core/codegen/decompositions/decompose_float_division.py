@@ -132,9 +132,12 @@ def _has_other_sign(rest: UOp, x: UOp) -> UOp:
 
 
 def floor_remainder(a: UOp, b: UOp, product: Product = exact_product) -> UOp:
-    """FLOORMOD(a, b) of floats -> CMOD(a, b), plus b where it has the other sign than b."""
+    """FLOORMOD(a, b) of floats -> CMOD(a, b), plus b where it has the other sign than b; a zero has
+    the sign of b, too.
+    """
     rest = truncated_remainder(a, b, product)
-    return choose(_has_other_sign(rest, b), rest + b, rest)
+    moved = choose(_has_other_sign(rest, b), rest + b, rest)
+    return _with_sign_of(magnitude(moved), b)
 
 
 def floor_quotient(a: UOp, b: UOp, product: Product = exact_product) -> UOp:
