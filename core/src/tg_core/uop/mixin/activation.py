@@ -109,7 +109,11 @@ class ActivationMixin(MatmulMixin):
         """Return `gamma * elu(self, alpha)`."""
         wide = self._wide()
         below = (wide > 0.0).where(0.0, wide)
-        return (wide > 0.0).where(wide * gamma, below.expm1() * (alpha * gamma))._narrow(self)
+        return (
+            (wide > 0.0)
+            .where(wide * gamma, below.expm1() * (wide._operand(alpha, "selu") * gamma))
+            ._narrow(self)
+        )
 
     def gelu(self, approximate: str = "tanh") -> Self:
         """Return self times the normal distribution function of self.
