@@ -5,10 +5,14 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 
 # Read once when tg_core is imported, so they are set here, before any test module is collected.
 os.environ.setdefault("SPEC", "1")
+# A shell starts what it runs in the background with Ctrl-C ignored; tests send it to themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Matplotlib, should a test draw, must not look for a display.
 os.environ.setdefault("MPLBACKEND", "Agg")
 

@@ -20,7 +20,7 @@ def test_all_is_sorted_and_every_name_exists() -> None:
 def test_all_is_exact() -> None:
     for name in backend.__all__:
         getattr(backend, name)
-    helpers = {"annotations", "importlib", "TYPE_CHECKING", "Any"}
+    helpers = {"annotations", "importlib", "lazy_names", "TYPE_CHECKING", "Any"}
     public = {
         name
         for name, value in vars(backend).items()
