@@ -9,6 +9,7 @@ from tg_core.errors import DeviceMismatch, DTypeError, ShapeError
 from tg_core.schedule.graph_facts import is_state
 from tg_core.schedule.shards import bounds_of, multi, replicated, resharded
 from tg_core.schedule.views import contiguous_view
+from tg_core.tensor.families import keep_apart, relink
 from tg_core.tensor.registry import live_lock, live_tensors
 from tg_core.tensor.shard_states import expand_live_shards, expanded
 from tg_core.tensor.states import ALIASING, device_type, pending_storage, storage_base
@@ -54,7 +55,7 @@ def _rebase_parts(old: Sequence[UOp], new: Sequence[UOp]) -> None:
             node = node.src[0]
         if node.op is Ops.MULTI:
             parts = [_rebased(part, changed) for part in node.src]
-            tensor.uop = _relink(chain, multi(parts, node.arg.devices, node.arg.axis))
+            tensor.uop = relink(chain, multi(parts, node.arg.devices, node.arg.axis))
 
 
 def _rebased(node: UOp, changed: dict[UOp, UOp]) -> UOp:
@@ -63,14 +64,7 @@ def _rebased(node: UOp, changed: dict[UOp, UOp]) -> UOp:
     while base not in changed and base.op in ALIASING:
         chain.append(base)
         base = base.src[0]
-    return _relink(chain, changed[base]) if base in changed else node
-
-
-def _relink(chain: list[UOp], node: UOp) -> UOp:
-    """Put a chain of aliasing operations, given from the top down, over another node."""
-    for link in reversed(chain):
-        node = UOp(link.op, (node, *link.src[1:]), link.arg, link.tag)
-    return node
+    return relink(chain, changed[base]) if base in changed else node
 
 
 def _rebase_aliases(old: UOp, new: UOp) -> None:
@@ -82,20 +76,24 @@ def _rebase_aliases(old: UOp, new: UOp) -> None:
             chain.append(node)
             node = node.src[0]
         if node is old:
-            tensor.uop = _relink(chain, new)
+            tensor.uop = relink(chain, new)
 
 
 def _owner_base(x: Tensor) -> UOp | None:
     """Return the lowest node under a view without storage that another live tensor holds: a write
     must reach it, and the views between.
     """
-    held = {t.uop for t in live_tensors() if t is not x}
+    held = {t.uop for t in live_tensors() if t is not x and _may_share(t, x)}
     owner, node = None, x.uop
     while node.op in ALIASING:
         node = node.src[0]
         if node in held:
             owner = node
     return owner
+
+
+def _may_share(tensor: Tensor, x: Tensor) -> bool:
+    return x.family is None or tensor.family is x.family
 
 
 def _owner_parts(x: Tensor) -> UOp | None:
@@ -238,6 +236,7 @@ def _record(x: Tensor, node: UOp) -> None:
     if not is_state(base) and _is_writable_view(x.uop):
         owner = _owner_base(x)
         if owner is not None:
+            keep_apart({owner: x})
             _rebase_aliases(owner, clone_node(owner))
             base = storage_base(x.uop)
     if not is_state(base) or not _is_writable_view(x.uop):

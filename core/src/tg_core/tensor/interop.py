@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tg_core.dtype import to_dtype
+from tg_core.tensor.families import join_family
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +35,9 @@ class InteropMethods:
 
     def __copy__(self: Tensor) -> Tensor:
         """Return a tensor of the same node: it shares storage."""
-        return self._moved(self.uop)
+        copied = self._moved(self.uop)
+        join_family(copied, self)
+        return copied
 
     def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
         """Return a tensor with storage of its own."""

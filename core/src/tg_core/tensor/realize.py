@@ -19,6 +19,7 @@ from tg_core.schedule import schedule_body
 from tg_core.schedule.graph_facts import is_state
 from tg_core.schedule.prepare_graph import prepare_graph
 from tg_core.tensor.copies import write_through_copies
+from tg_core.tensor.families import keep_apart
 from tg_core.tensor.index_checks import check_positions
 from tg_core.tensor.interrupted import carry_out, finish_interrupted
 from tg_core.tensor.moves import apply_moves, moves_of_live
@@ -270,12 +271,20 @@ def _realize_all(tensors: Sequence[Tensor]) -> None:
         call.note_replaced(run_pending(tensors))
 
 
+def _gets_storage(node: UOp) -> bool:
+    base = storage_base(node)
+    return not (is_state(base) or base.op is Ops.MULTI or is_virtual(node))
+
+
 def run_pending(tensors: Sequence[Tensor]) -> dict[UOp, UOp]:
     """Compute tensors, and let live tensors see it. The caller holds `live_lock`.
 
     Returns:
         What nodes of live tensors became.
     """
+    owners = {t.uop: t for t in reversed(tensors) if _gets_storage(t.uop)}
+    if owners:
+        keep_apart(owners)
     pending = Pending([t.uop for t in tensors])
     replaced = pending.replaced()
     moves = moves_of_live(replaced)

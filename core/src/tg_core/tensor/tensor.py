@@ -14,6 +14,7 @@ from tg_core.tensor.autograd import AutogradMethods
 from tg_core.tensor.convert import ConvertMethods
 from tg_core.tensor.creation import CreationMethods
 from tg_core.tensor.custom import CustomMethods
+from tg_core.tensor.families import join_family
 from tg_core.tensor.index_data import IndexDataMethods
 from tg_core.tensor.inplace import InplaceMethods
 from tg_core.tensor.interop import InteropMethods
@@ -22,6 +23,7 @@ from tg_core.tensor.random import RandomMethods
 from tg_core.tensor.registry import register
 from tg_core.tensor.sharding import ShardingMethods
 from tg_core.tensor.standard import StandardMethods
+from tg_core.tensor.states import ALIASING
 from tg_core.tensor.storage_methods import StorageMethods
 from tg_core.uop.mixin import OpMixin
 from tg_core.uop.ops import Ops, UOp
@@ -61,7 +63,7 @@ class Tensor(
         ShapeError: nested lists are ragged.
     """
 
-    __slots__ = ("__weakref__", "grad", "is_param", "uop")
+    __slots__ = ("__weakref__", "family", "grad", "is_param", "uop")
 
     training: ClassVar[bool] = False
     """Whether layers such as dropout and batch norm behave as in training."""
@@ -69,6 +71,7 @@ class Tensor(
     _WEAK_RESULTS = False
 
     uop: UOp
+    family: object | None
     grad: Tensor | None
     is_param: bool
 
@@ -79,7 +82,7 @@ class Tensor(
         dtype: DTypeLike | None = None,
         is_param: bool = False,
     ) -> None:
-        self.grad = None
+        self.family = self.grad = None
         self.is_param = is_param
         self.uop = _node_of(data, device, None if dtype is None else to_dtype(dtype))
         register(self)
@@ -88,7 +91,7 @@ class Tensor(
     def _from_uop(cls, uop: UOp) -> Self:
         tensor = object.__new__(cls)
         tensor.uop = uop
-        tensor.grad = None
+        tensor.family = tensor.grad = None
         tensor.is_param = False
         register(tensor)
         return tensor
@@ -119,10 +122,15 @@ class Tensor(
         node = self.uop._apply(op, tuple(other.uop for other in others), arg)
         if others:
             node.device  # noqa: B018 - operands on different devices fail here, at the call
-        return self._from_uop(node)
+        result = self._from_uop(node)
+        if op in ALIASING:
+            join_family(result, self)
+        return result
 
     def _movement(self, op: Ops, arg: Any) -> Self:
-        return self._from_uop(self.uop._movement(op, arg))
+        result = self._from_uop(self.uop._movement(op, arg))
+        join_family(result, self)
+        return result
 
     def _const(self, value: ConstType, dtype: DType | None = None) -> Self:
         return self._from_uop(UOp.const(value, dtype))
