@@ -93,7 +93,7 @@ def _owner_base(x: Tensor) -> UOp | None:
 
 
 def _may_share(tensor: Tensor, x: Tensor) -> bool:
-    return x.family is None or tensor.family is x.family
+    return x._family is None or tensor._family is x._family
 
 
 def _owner_parts(x: Tensor) -> UOp | None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 def join_family(view: Tensor, source: Tensor) -> None:
     """Note that a tensor is a view of another."""
-    if source.family is None:
-        source.family = object()
-    view.family = source.family
+    if source._family is None:
+        source._family = object()
+    view._family = source._family
 
 
 def relink(chain: list[UOp], node: UOp) -> UOp:
@@ -51,10 +51,10 @@ def keep_apart(owners: Mapping[UOp, Tensor]) -> None:
         owner = owners.get(node)
         if owner is None or tensor is owner:
             continue
-        if owner.family is None and owner.uop is not node:
+        if owner._family is None and owner.uop is not node:
             continue
-        if not chain if tensor.family is None else tensor.family is not owner.family:
-            which = node, id(tensor.family or tensor)
+        if not chain if tensor._family is None else tensor._family is not owner._family:
+            which = node, id(tensor._family or tensor)
             if which not in copies:
                 # one more marker each, so that no two copies are one node
                 copies[which] = last[node] = UOp(Ops.CONTIGUOUS, (last[node],))

@@ -63,7 +63,7 @@ class Tensor(
         ShapeError: nested lists are ragged.
     """
 
-    __slots__ = ("__weakref__", "family", "grad", "is_param", "uop")
+    __slots__ = ("__weakref__", "_family", "grad", "is_param", "uop")
 
     training: ClassVar[bool] = False
     """Whether layers such as dropout and batch norm behave as in training."""
@@ -71,7 +71,7 @@ class Tensor(
     _WEAK_RESULTS = False
 
     uop: UOp
-    family: object | None
+    _family: object | None
     grad: Tensor | None
     is_param: bool
 
@@ -82,7 +82,7 @@ class Tensor(
         dtype: DTypeLike | None = None,
         is_param: bool = False,
     ) -> None:
-        self.family = self.grad = None
+        self._family = self.grad = None
         self.is_param = is_param
         self.uop = _node_of(data, device, None if dtype is None else to_dtype(dtype))
         register(self)
@@ -91,7 +91,7 @@ class Tensor(
     def _from_uop(cls, uop: UOp) -> Self:
         tensor = object.__new__(cls)
         tensor.uop = uop
-        tensor.family = tensor.grad = None
+        tensor._family = tensor.grad = None
         tensor.is_param = False
         register(tensor)
         return tensor

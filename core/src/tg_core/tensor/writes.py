@@ -201,4 +201,4 @@ def rebind(tensor: Tensor, node: UOp) -> None:
         for call in _calls.running:
             call.note_rebound(tensor)
         note_change()
-        tensor.uop, tensor.family = node, None
+        tensor.uop, tensor._family = node, None
