@@ -82,7 +82,13 @@ def test_codegen_state_follows_values() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("4", "4"), (" 4 ", "4"), ("", "0"), (" ", "0"), ("x", "ConfigError: DEBUG: expected an integer, found 'x'")],
+    [
+        ("4", "4"),
+        (" 4 ", "4"),
+        ("", "0"),
+        (" ", "0"),
+        ("x", "ConfigError: DEBUG: expected an integer, found 'x'"),
+    ],
 )
 def test_environment_is_read(text: str, expected: str) -> None:
     done = subprocess.run(
