@@ -121,6 +121,7 @@ GRAPH_FAULTS: tuple[tuple[Fault, str], ...] = ((in_a_graph, r"ADD violates spec_
 
 SCHEDULING: dict[str, tuple[str, tuple[tuple[Fault, str], ...]]] = {
     "prepare-graph": ("prepare_graph", GRAPH_FAULTS),
+    "lower-scatters": ("lower_scatters", GRAPH_FAULTS),
     "drop-dead-writes": ("drop_dead_writes", GRAPH_FAULTS),
     "insert-temporaries": ("insert_temporaries", GRAPH_FAULTS),
     "order-kernels": ("_in_order", KERNEL_FAULTS),
