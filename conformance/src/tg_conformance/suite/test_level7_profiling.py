@@ -31,7 +31,9 @@ def launch(device: str, size: int) -> tuple[float | None, float]:
     program = compile_program(call.src[0], Device[device].renderer)
     info: ProgramInfo = program.arg
     loaded = Device[device].load_program(info.name, program.src[3].arg, info)
-    shapes = {u.arg.slot: u for u in program.src[1].src if u.op is Ops.PARAM}
+    # a program that was found on disk has no linear form
+    kernel = program.src[0].toposort()
+    shapes = {u.arg.slot: u for u in kernel if u.op is Ops.PARAM}
     buffers = [
         Buffer(device, math.prod(shapes[slot].arg.shape), shapes[slot].dtype).allocate()
         for slot in info.params
