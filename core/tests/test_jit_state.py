@@ -605,3 +605,23 @@ def test_state_without_storage_is_written_in_several_ways() -> None:
         return seen
 
     assert run(TinyJit) == run(lambda step: step)
+
+
+def test_an_argument_that_is_bound_from_outside_is_refused_where_nothing_is_captured() -> None:
+    a, b = ramp(4), ramp(4, 10.0)
+
+    @TinyJit
+    def step(x: Tensor) -> Tensor:
+        b[Tensor([0])] = x[1:2]
+        a.assign(a + x)
+        # `a` becomes a view of itself, for which a call is never taken as a capture
+        a.replace(a.detach())
+        return (x + 1).realize()
+
+    for number in range(3):
+        x = ramp(4, 20.0 + number)
+        step(x)
+    assert a.tolist() == [0 + 20 + 21 + 22, 1 + 21 + 22 + 23, 2 + 22 + 23 + 24, 3 + 23 + 24 + 25]
+    assert b.tolist() == [23.0, 11.0, 12.0, 13.0]
+    with pytest.raises(JitError, match="gives another value from outside of its arguments"):
+        step(b)

@@ -149,13 +149,14 @@ def find_rebound(writes: CallWrites, inputs: Inputs, first_new: int) -> Rebound 
         elif id(tensor) in known and _storage(tensor.uop) != _storage(old):
             outside.append(tensor)
             before.append(old)
+    # first of all: the function was given another tensor than the one that it bound
+    given = {id(t) for t, s in zip(inputs.originals, inputs.swapped, strict=True) if t is not s}
+    if not given.isdisjoint(map(id, outside)):
+        raise JitError(_TWICE)
     if not all(map(is_realized, before)):
         return None
     if any(tensor.uop is not node for tensor, node in writes.computed_alive()):
         return None
-    given = {id(t) for t, s in zip(inputs.originals, inputs.swapped, strict=True) if t is not s}
-    if not given.isdisjoint(map(id, outside)):
-        raise JitError(_TWICE)
     settled = {*map(id, outside), *(id(inputs.swapped[number]) for number in numbers)}
     for tensor in older:
         new = any(base.arg.slot >= first_new for base in _storage(tensor.uop))
